@@ -1,0 +1,30 @@
+//! What a Nimbus world is made of.
+//!
+//! Everything here is plain data: no behaviour of servers, no physics engine, no input or output. Every other crate
+//! speaks in these types.
+
+mod aabb;
+mod body;
+mod id;
+mod injection;
+mod joint;
+mod layout;
+mod pose;
+mod rng;
+mod shape;
+mod tick;
+mod world;
+pub mod world_file;
+
+pub use aabb::Aabb;
+pub use body::{BodyDesc, BodyKind, Groups, LockedAxes, Motion};
+pub use glam::{Quat, Vec3};
+pub use id::{ClientId, Nid, Origin, RegionId, Stamp};
+pub use injection::{Choice, Injection};
+pub use joint::{JointDesc, JointKind, Motor};
+pub use layout::{Layout, RegionBox};
+pub use pose::{Pose, Velocity};
+pub use rng::Rng;
+pub use shape::{SHAPE_ELEMENTS_MAX, SHAPE_EXTENT_MAX, Shape};
+pub use tick::Tick;
+pub use world::{BodySpawn, JointSpawn, ScriptedPush, Tolerances, World};

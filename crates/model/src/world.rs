@@ -1,0 +1,159 @@
+//! A whole world as its author describes it.
+
+use glam::Vec3;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use crate::{Aabb, BodyDesc, BodyKind, Injection, JointDesc, Layout, Nid, Pose, Tick, Velocity};
+
+/// What a deployment promises; inside these limits collisions across servers are exact, outside them the system says so.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Tolerances {
+    /// Greatest speed of a body, m/s.
+    pub speed: f32,
+    /// Greatest one-way latency between servers, milliseconds.
+    pub latency_ms: f32,
+    /// Greatest time between two wake-ups of a server, milliseconds.
+    pub frame_ms: f32,
+}
+
+impl Default for Tolerances {
+    fn default() -> Self {
+        Tolerances { speed: 32.0, latency_ms: 2.0, frame_ms: 17.0 }
+    }
+}
+
+/// A body the world starts with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BodySpawn {
+    /// What it is.
+    pub desc: Arc<BodyDesc>,
+    /// Where it starts.
+    pub pose: Pose,
+    /// How it starts moving.
+    pub velocity: Velocity,
+}
+
+/// A joint the world starts with, between two of its bodies.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JointSpawn {
+    /// Index of the first body in [`World::bodies`].
+    pub a: u32,
+    /// Index of the second body.
+    pub b: u32,
+    /// What holds them.
+    pub desc: JointDesc,
+}
+
+/// A push that the world gives one of its bodies at a fixed tick, whoever owns it then.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ScriptedPush {
+    /// When.
+    pub tick: Tick,
+    /// Index of the body in [`World::bodies`].
+    pub body: u32,
+    /// Change of linear velocity, m/s.
+    pub linear: Vec3,
+    /// Change of angular velocity, rad/s.
+    pub angular: Vec3,
+}
+
+/// A whole world as its author describes it; the same description runs on one server or many.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct World {
+    /// Shown to people.
+    pub name: String,
+    /// One sentence for people who choose a world.
+    pub about: String,
+    /// Decides every random choice of the world.
+    pub seed: u64,
+    /// Acceleration of free fall, m/s2.
+    pub gravity: Vec3,
+    /// Ticks a second.
+    pub tick_hz: u32,
+    /// What the deployment promises.
+    pub tolerances: Tolerances,
+    /// Radius that no body's bounding sphere exceeds, statics aside.
+    pub radius_max: f32,
+    /// Bodies outside it die.
+    pub kill_box: Aabb,
+    /// The first cut into regions.
+    pub layout: Layout,
+    /// Statics and the bodies it starts with.
+    pub bodies: Vec<BodySpawn>,
+    /// The joints it starts with.
+    pub joints: Vec<JointSpawn>,
+    /// Bodies it adds while running.
+    pub injections: Vec<Injection>,
+    /// Pushes it gives, in order of tick.
+    pub script: Vec<ScriptedPush>,
+}
+
+impl World {
+    /// An empty world with sane defaults.
+    pub fn new(name: &str) -> World {
+        World {
+            name: name.to_owned(),
+            about: String::new(),
+            seed: 1,
+            gravity: Vec3::new(0.0, -9.81, 0.0),
+            tick_hz: 60,
+            tolerances: Tolerances::default(),
+            radius_max: 4.0,
+            kill_box: Aabb::around(Vec3::ZERO, Vec3::new(4_000.0, 1_000.0, 4_000.0)),
+            layout: Layout::columns(1, 200.0),
+            bodies: Vec::new(),
+            joints: Vec::new(),
+            injections: Vec::new(),
+            script: Vec::new(),
+        }
+    }
+
+    /// Adds a body and returns its index.
+    pub fn add(&mut self, desc: BodyDesc, pose: Pose, velocity: Velocity) -> u32 {
+        self.add_shared(&Arc::new(desc), pose, velocity)
+    }
+
+    /// Adds a body whose description is shared with others and returns its index.
+    pub fn add_shared(&mut self, desc: &Arc<BodyDesc>, pose: Pose, velocity: Velocity) -> u32 {
+        self.bodies.push(BodySpawn { desc: Arc::clone(desc), pose, velocity });
+        (self.bodies.len() - 1) as u32
+    }
+
+    /// Holds two bodies together.
+    pub fn join(&mut self, a: u32, b: u32, desc: JointDesc) {
+        self.joints.push(JointSpawn { a, b, desc });
+    }
+
+    /// Adds flat ground with its surface at height zero, reaching `half` metres from the origin along x and z.
+    pub fn add_ground(&mut self, half_x: f32, half_z: f32) -> u32 {
+        let ground = BodyDesc::fixed(crate::Shape::cuboid(half_x, 1.0, half_z));
+        self.add(ground, Pose::at(Vec3::new(0.0, -1.0, 0.0)), Velocity::ZERO)
+    }
+
+    /// Duration of a tick, seconds.
+    pub fn tick_s(&self) -> f32 {
+        1.0 / self.tick_hz as f32
+    }
+
+    /// The id of the `index`-th body of the description.
+    pub fn nid(era: u16, index: u32) -> Nid {
+        Nid::of_world(era, index)
+    }
+
+    /// The id of the `ordinal`-th body of the `injection`-th injection.
+    pub fn injected_nid(&self, era: u16, injection: usize, ordinal: u32) -> Nid {
+        let index = self.bodies.len() as u32 + ordinal * self.injections.len() as u32 + injection as u32;
+        Nid::of_world(era, index)
+    }
+
+    /// Bodies of the description that have an owner, with their indices.
+    pub fn owned_bodies(&self) -> impl Iterator<Item = (u32, &BodySpawn)> {
+        self.bodies.iter().enumerate().filter(|(_, b)| b.desc.kind != BodyKind::Static).map(|(i, b)| (i as u32, b))
+    }
+
+    /// Bodies of the description that every server holds, with their indices.
+    pub fn statics(&self) -> impl Iterator<Item = (u32, &BodySpawn)> {
+        self.bodies.iter().enumerate().filter(|(_, b)| b.desc.kind == BodyKind::Static).map(|(i, b)| (i as u32, b))
+    }
+}

@@ -1,0 +1,1 @@
+//! The world file: a world as TOML, for people to write.
