@@ -1,0 +1,1 @@
+//! What gateways and clients say to each other.

@@ -1,0 +1,95 @@
+//! What travels on ordered lanes: ownership, births and deaths, commands and their outcomes.
+
+use nimbus_model::{BodyDesc, Motion, Nid, Tick};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+
+use crate::command::{CommandRef, Order, Outcome};
+
+/// One body of a transfer with the epoch its new owner will hold it under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    /// Which body.
+    pub nid: Nid,
+    /// The new owner's epoch for it.
+    pub body_epoch: u32,
+}
+
+/// Why a receiver did not take a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Refusal {
+    /// It hosts as many bodies as it may.
+    Full,
+    /// The payload does not parse or does not match its claims.
+    Malformed,
+    /// A state that is not finite, or faster than any body may be.
+    BadState,
+    /// The engine cannot build the body.
+    BadBody,
+    /// It hosts a body of that id already.
+    Known,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::Full => "the receiver hosts as many bodies as it may",
+            Refusal::Malformed => "the payload does not match its claims",
+            Refusal::BadState => "a state is not finite or too fast",
+            Refusal::BadBody => "the engine cannot build the body",
+            Refusal::Known => "the receiver hosts that id already",
+        })
+    }
+}
+
+/// Authority over a group, on its way from one region to another. The sender has stopped stepping the group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Transfer {
+    /// The last tick at which the sender stepped the group.
+    pub tick: Tick,
+    /// The bodies and their new epochs, in order of id.
+    pub claims: Vec<Claim>,
+    /// The group, encoded. Opaque here, so that a receiver that cannot read it can still give it back unharmed.
+    pub payload: Vec<u8>,
+    /// Set when a receiver gives back what it could not take; such a transfer is always taken.
+    pub returned: Option<Refusal>,
+}
+
+/// What travels on ordered lanes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Item {
+    /// Region to region: authority over a group.
+    Transfer(Transfer),
+    /// Gateway to region, or region to region after the body it is for: something to do.
+    Order(Order),
+    /// Region to gateway: this body is here, by birth or by arrival.
+    Hosted {
+        /// Which body.
+        nid: Nid,
+        /// Under which reign.
+        body_epoch: u32,
+        /// What it is.
+        desc: Arc<BodyDesc>,
+        /// What it is doing.
+        motion: Motion,
+    },
+    /// Region to gateway: this body came to rest exactly here.
+    Rested {
+        /// Which body.
+        nid: Nid,
+        /// Under which reign.
+        body_epoch: u32,
+        /// Where and how.
+        motion: Motion,
+    },
+    /// Region to gateway: this body is no more. Death is a reign of its own, so nothing later can revive it.
+    Died {
+        /// Which body.
+        nid: Nid,
+        /// The epoch of its death.
+        body_epoch: u32,
+    },
+    /// Region to gateway: what became of a command.
+    Outcome(CommandRef, Outcome),
+}

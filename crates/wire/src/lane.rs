@@ -1,0 +1,222 @@
+//! Ordered lanes: the one mechanism by which anything is delivered in order and exactly once.
+//!
+//! The sender numbers items and sends what is not yet acknowledged again and again; the receiver applies number
+//! `mark + 1` and nothing else, and acknowledges only what has taken effect. Loss, duplication and reordering of
+//! frames are therefore harmless. There is no clock: resending is counted in ticks.
+
+use nimbus_model::Tick;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::frame::LaneFrame;
+use crate::item::Item;
+
+/// Unacknowledged items are sent again after this many ticks.
+pub const RESEND_TICKS: u64 = 4;
+/// How far ahead of its mark a receiver keeps items; what is further is dropped and comes again.
+pub const WINDOW: u64 = 4096;
+/// Payload bytes after which a frame takes no further item.
+const FRAME_BYTES: usize = 1 << 20;
+
+/// The sending end of a lane.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outgoing {
+    /// Sequence number of the first item in `unacked`, less one: everything up to here is acknowledged.
+    acked: u64,
+    unacked: VecDeque<(Tick, Item)>,
+    /// Up to here everything has been sent at least once.
+    sent: u64,
+    last_sent: Tick,
+}
+
+impl Outgoing {
+    /// Puts an item on the lane and returns its sequence number.
+    pub fn push(&mut self, tick: Tick, item: Item) -> u64 {
+        self.unacked.push_back((tick, item));
+        self.acked + self.unacked.len() as u64
+    }
+
+    /// Takes an acknowledgement: the items it covers are forgotten. Old ones change nothing; ones for items never
+    /// sent are ignored. Returns how many items were forgotten.
+    pub fn acknowledge(&mut self, ack: u64) -> usize {
+        if ack <= self.acked || ack > self.acked + self.unacked.len() as u64 {
+            return 0;
+        }
+        let count = (ack - self.acked) as usize;
+        self.unacked.drain(..count);
+        self.acked = ack;
+        self.sent = self.sent.max(ack);
+        count
+    }
+
+    /// Items that no acknowledgement covers yet.
+    pub fn waiting(&self) -> impl ExactSizeIterator<Item = &(Tick, Item)> {
+        self.unacked.iter()
+    }
+
+    /// What to send now, if anything: new items at once, old ones when they are due again.
+    pub fn poll(&mut self, now: Tick, ack: u64) -> Option<LaneFrame> {
+        let end = self.acked + self.unacked.len() as u64;
+        let news = self.sent < end;
+        let again = !self.unacked.is_empty() && now.since(self.last_sent) >= RESEND_TICKS;
+        if !news && !again {
+            return None;
+        }
+        let skip = if again { 0 } else { (self.sent - self.acked) as usize };
+        let mut items = Vec::new();
+        let mut bytes = 0;
+        for (tick, item) in self.unacked.iter().skip(skip).take(WINDOW as usize / 2) {
+            bytes += approximate_bytes(item);
+            if bytes > FRAME_BYTES && !items.is_empty() {
+                break;
+            }
+            items.push((*tick, item.clone()));
+        }
+        let first = self.acked + skip as u64 + 1;
+        self.sent = self.sent.max(first + items.len() as u64 - 1);
+        self.last_sent = now;
+        Some(LaneFrame { ack, first, items })
+    }
+}
+
+/// The receiving end of a lane.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Incoming {
+    /// Everything up to here has taken effect, once.
+    mark: u64,
+    ahead: BTreeMap<u64, (Tick, Item)>,
+    /// Something arrived since the last acknowledgement went out.
+    owes_ack: bool,
+}
+
+impl Incoming {
+    /// Takes the items of a frame. Known ones are dropped, as are those too far ahead.
+    pub fn receive(&mut self, first: u64, items: Vec<(Tick, Item)>) {
+        self.owes_ack |= !items.is_empty();
+        for (offset, item) in items.into_iter().enumerate() {
+            let sequence = first.saturating_add(offset as u64);
+            if sequence > self.mark && sequence <= self.mark + WINDOW {
+                self.ahead.entry(sequence).or_insert(item);
+            }
+        }
+    }
+
+    /// The next item in sequence, when its time has come: an item made at tick `t` takes effect at `t + 1` or later.
+    /// The mark moves with it.
+    pub fn next_due(&mut self, tick: Tick) -> Option<(u64, Tick, Item)> {
+        let sequence = self.mark + 1;
+        if self.ahead.get(&sequence)?.0 >= tick {
+            return None;
+        }
+        let (made, item) = self.ahead.remove(&sequence)?;
+        self.mark = sequence;
+        Some((sequence, made, item))
+    }
+
+    /// Moves the mark without an item, as a replay does when it takes items from a log.
+    pub fn replayed(&mut self, sequence: u64) {
+        self.mark = self.mark.max(sequence);
+        self.owes_ack = true;
+    }
+
+    /// Everything up to here has taken effect.
+    pub fn mark(&self) -> u64 {
+        self.mark
+    }
+
+    /// Items that arrived and wait for their turn.
+    pub fn held(&self) -> usize {
+        self.ahead.len()
+    }
+
+    /// True once when an acknowledgement should go out.
+    pub fn take_owed_ack(&mut self) -> bool {
+        std::mem::take(&mut self.owes_ack)
+    }
+}
+
+fn approximate_bytes(item: &Item) -> usize {
+    match item {
+        Item::Transfer(transfer) => 64 + transfer.payload.len() + 12 * transfer.claims.len(),
+        Item::Hosted { .. } => 256,
+        Item::Order(_) => 256,
+        Item::Rested { .. } | Item::Died { .. } | Item::Outcome(..) => 128,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nimbus_model::{Nid, Rng};
+    use proptest::prelude::*;
+
+    fn item(n: u64) -> Item {
+        Item::Died { nid: Nid(n), body_epoch: 1 }
+    }
+
+    proptest! {
+        /// Whatever the network does, every item takes effect once and in order.
+        #[test]
+        fn each_item_takes_effect_once_in_order(seed in any::<u64>(), loss in 0.0f32..0.6, dup in 0.0f32..0.6) {
+            let mut rng = Rng::new(seed);
+            let (mut out, mut inc) = (Outgoing::default(), Incoming::default());
+            let mut flying: Vec<LaneFrame> = Vec::new();
+            let mut acks: Vec<u64> = Vec::new();
+            let mut seen = Vec::new();
+            let mut made = 0;
+            for t in 0..4000u64 {
+                let now = Tick(t);
+                if made < 40 && rng.chance(0.3) {
+                    out.push(now, item(made));
+                    made += 1;
+                }
+                if let Some(frame) = out.poll(now, 0) && !rng.chance(loss) {
+                    if rng.chance(dup) {
+                        flying.push(frame.clone());
+                    }
+                    flying.push(frame);
+                }
+                while !flying.is_empty() && rng.chance(0.5) {
+                    let frame = flying.swap_remove(rng.below(flying.len() as u64) as usize);
+                    inc.receive(frame.first, frame.items);
+                }
+                while let Some((_, made_at, item)) = inc.next_due(now) {
+                    prop_assert!(made_at < now);
+                    seen.push(item);
+                }
+                if inc.take_owed_ack() && !rng.chance(loss) {
+                    acks.push(inc.mark());
+                }
+                while !acks.is_empty() && rng.chance(0.5) {
+                    let ack = acks.swap_remove(rng.below(acks.len() as u64) as usize);
+                    out.acknowledge(ack);
+                }
+                if made == 40 && out.waiting().len() == 0 {
+                    break;
+                }
+            }
+            prop_assert_eq!(seen, (0..40).map(item).collect::<Vec<_>>());
+            prop_assert_eq!(out.waiting().len(), 0);
+        }
+    }
+
+    #[test]
+    fn lying_acknowledgements_change_nothing() {
+        let mut out = Outgoing::default();
+        out.push(Tick(1), item(1));
+        assert_eq!(out.acknowledge(2), 0);
+        assert_eq!(out.acknowledge(u64::MAX), 0);
+        assert_eq!(out.waiting().len(), 1);
+        assert_eq!(out.acknowledge(1), 1);
+        assert_eq!(out.acknowledge(1), 0);
+    }
+
+    #[test]
+    fn a_receiver_keeps_no_more_than_its_window() {
+        let mut inc = Incoming::default();
+        inc.receive(2, (0..3 * WINDOW).map(|n| (Tick(0), item(n))).collect());
+        assert_eq!(inc.held() as u64, WINDOW - 1);
+        inc.receive(u64::MAX - 1, vec![(Tick(0), item(1)); 2]);
+        assert_eq!(inc.held() as u64, WINDOW - 1);
+    }
+}

@@ -1,0 +1,21 @@
+//! Frames between servers, gateways and clients.
+//!
+//! Bytes from outside become values that cannot be wrong, or they are dropped and counted: [`Frame::decode`] is the only
+//! way in. [`lane`] holds the one mechanism by which anything is delivered exactly once.
+
+pub mod client;
+mod command;
+mod frame;
+mod item;
+pub mod lane;
+mod payload;
+mod states;
+
+pub use command::{Command, CommandRef, Order, Outcome};
+pub use frame::{Address, Content, DecodeError, FRAME_BYTES_MAX, Frame, GatewayId, LaneFrame};
+pub use item::{Claim, Item, Refusal, Transfer};
+pub use payload::{PayloadError, decode_group, encode_group};
+pub use states::{STATES_PER_FRAME, StateUpdate};
+
+/// Version of the frames between servers and gateways; peers of different versions do not talk.
+pub const PROTOCOL_VERSION: u8 = 1;
