@@ -20,7 +20,7 @@ pub mod world_file;
 pub use aabb::Aabb;
 pub use body::{BodyDesc, BodyKind, Groups, LockedAxes, Motion};
 pub use glam::{Quat, Vec3};
-pub use group::{Group, Link, Member};
+pub use group::{Group, Link, LinkKey, Member};
 pub use id::{ClientId, Nid, Origin, RegionId, Stamp};
 pub use injection::{Choice, Injection};
 pub use joint::{JointDesc, JointKind, Motor};

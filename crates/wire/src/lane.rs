@@ -49,6 +49,12 @@ impl Outgoing {
         count
     }
 
+    /// Forgets everything that was sent, acknowledged or not: what the fire-and-forget scheme does.
+    pub fn forget_sent(&mut self) {
+        let sent = self.sent;
+        self.acknowledge(sent);
+    }
+
     /// Items that no acknowledgement covers yet.
     pub fn waiting(&self) -> impl ExactSizeIterator<Item = &(Tick, Item)> {
         self.unacked.iter()
@@ -111,6 +117,13 @@ impl Incoming {
         let (made, item) = self.ahead.remove(&sequence)?;
         self.mark = sequence;
         Some((sequence, made, item))
+    }
+
+    /// Gives up on items that have not come, when later ones have: what the fire-and-forget scheme does.
+    pub fn skip_gap(&mut self) {
+        if let Some((&first, _)) = self.ahead.first_key_value() {
+            self.mark = self.mark.max(first - 1);
+        }
     }
 
     /// Moves the mark without an item, as a replay does when it takes items from a log.

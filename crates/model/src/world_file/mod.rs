@@ -1,1 +1,206 @@
 //! The world file: a world as TOML, for people to write.
+//!
+//! [`parse`] turns text into a [`World`] that cannot be wrong, or into all [`Problems`] at once, each with its line and
+//! a remedy. [`write`] is its inverse. The format is described in `docs/world-file.md`.
+
+mod bodies;
+mod events;
+mod joints;
+mod layouts;
+mod nearest;
+mod problem;
+mod reader;
+mod shapes;
+mod write;
+
+pub use problem::{PROBLEMS_MAX, Problem, Problems};
+pub use write::write;
+
+use toml::de::{DeTable, DeValue};
+
+use crate::{Aabb, Tolerances, World};
+use bodies::{Names, Rules};
+use problem::Sink;
+use reader::{Node, Table};
+
+/// Largest file that is read, bytes.
+pub const FILE_BYTES_MAX: usize = 16 << 20;
+
+/// Greatest number of bodies a file may describe, repetitions included.
+pub const BODIES_MAX: u64 = 200_000;
+
+/// Greatest number of joints.
+pub const JOINTS_MAX: usize = 200_000;
+
+/// Greatest number of injections. With [`INJECTED_MAX`] it keeps the ids of injected bodies within 32 bits.
+pub const INJECTIONS_MAX: usize = 64;
+
+/// Greatest number of bodies that all injections together may add.
+pub const INJECTED_MAX: u64 = 1_000_000;
+
+/// Greatest number of scripted pushes.
+pub const PUSHES_MAX: usize = 100_000;
+
+/// Greatest distance of anything from the origin along an axis, metres; beyond it single precision gets coarse.
+pub const COORDINATE_MAX: f32 = 4_000.0;
+
+/// Highest number of a region.
+pub const REGION_MAX: u16 = 1_023;
+
+/// A start or push faster than this many times the tolerated speed is refused.
+pub const OVERSPEED: f32 = 16.0;
+
+/// Greatest spin, rad/s per axis.
+pub const SPIN_MAX: f32 = 1_000.0;
+
+/// Latest tick at which something may be planned; five centuries at 60 Hz.
+pub const TICK_MAX: u64 = 1_000_000_000_000;
+
+/// Longest name, characters.
+const NAME_MAX: usize = 64;
+
+/// Longest sentence about a world, characters.
+const ABOUT_MAX: usize = 2_000;
+
+/// Keys of the file itself.
+const WORLD_KEYS: &[&str] = &[
+    "name",
+    "about",
+    "seed",
+    "gravity",
+    "tick_hz",
+    "radius_max",
+    "tolerances",
+    "kill_box",
+    "layout",
+    "bodies",
+    "joints",
+    "injections",
+    "script",
+];
+
+/// Keys of the tolerances.
+const TOLERANCES_KEYS: &[&str] = &["speed", "latency_ms", "frame_ms"];
+
+/// Keys of a box.
+const BOX_KEYS: &[&str] = &["min", "max"];
+
+/// Reads a world file. `name_for_messages` is what its messages call it, normally its path.
+///
+/// The whole file is checked before anything is said, so that one run shows its author every mistake.
+pub fn parse(text: &str, name_for_messages: &str) -> Result<World, Problems> {
+    let sink = Sink::new(if text.len() > FILE_BYTES_MAX { "" } else { text });
+    let world = read(text, &sink);
+    match world {
+        Some(world) if sink.is_clean() => Ok(world),
+        _ => Err(sink.into_problems(name_for_messages)),
+    }
+}
+
+fn read(text: &str, sink: &Sink<'_>) -> Option<World> {
+    if text.len() > FILE_BYTES_MAX {
+        let what = format!("is {} bytes; at most {FILE_BYTES_MAX} are read", text.len());
+        sink.add(0, String::new(), what, "use repeat or injections instead of listing every body".to_owned());
+        return None;
+    }
+    match DeTable::parse(text) {
+        Ok(entries) => read_world(&Node::root(&DeValue::Table(entries.into_inner()), sink)),
+        Err(error) => {
+            let at = error.span().map_or(0, |span| span.start);
+            let what = format!("is not valid TOML: {}", error.message().replace('\n', "; "));
+            sink.add(
+                at,
+                String::new(),
+                what,
+                "correct this line, or a bracket or quote left open before it".to_owned(),
+            );
+            None
+        }
+    }
+}
+
+fn read_world(root: &Node<'_>) -> Option<World> {
+    let file = root.table("a world", WORLD_KEYS)?;
+    let name = file.need("name", "add name = \"...\" at the top").and_then(|node| {
+        let name = node.text(NAME_MAX)?;
+        if name.is_empty() {
+            node.problem("is empty", "write a short name");
+        }
+        Some(name.to_owned())
+    });
+    let mut world = World::new(name.as_deref().unwrap_or_default());
+    if let Some(about) = file.get("about").and_then(|node| node.text(ABOUT_MAX).map(str::to_owned)) {
+        world.about = about;
+    }
+    read_physics(&file, &mut world);
+    let rules =
+        Rules { radius_max: world.radius_max, kill_box: world.kill_box, speed_max: OVERSPEED * world.tolerances.speed };
+    if let Some(layout) = file.get("layout").and_then(|node| layouts::read_layout(&node, rules.radius_max)) {
+        world.layout = layout;
+    }
+    let mut names = Names::default();
+    if let Some(node) = file.get("bodies") {
+        (world.bodies, names) = bodies::read_bodies(&node, &rules);
+    }
+    if let Some(node) = file.get("joints") {
+        world.joints = joints::read_joints(&node, &names);
+    }
+    if let Some(node) = file.get("injections") {
+        world.injections = events::read_injections(&node, &rules);
+    }
+    if let Some(node) = file.get("script") {
+        world.script = events::read_script(&node, &names, &rules);
+    }
+    Some(world)
+}
+
+/// Reads the values that everything else is held against; a broken one leaves its default, so that the rest of the
+/// file can still be checked.
+fn read_physics(file: &Table<'_>, world: &mut World) {
+    let seed = file.or("seed", world.seed, |node| node.whole(0, u64::MAX, "write a whole number, 0 or more"));
+    let gravity = |node: &Node<'_>| node.vector_within(1_000.0, "write m/s2; Earth has [0.0, -9.81, 0.0]");
+    let gravity = file.or("gravity", world.gravity, gravity);
+    let tick_hz = file.or("tick_hz", world.tick_hz, |node| {
+        node.whole(1, 1_000, "write ticks a second; 60 suits most worlds").map(|hz| hz as u32)
+    });
+    let radius_max = file.or("radius_max", world.radius_max, |node| {
+        node.size(1_000.0, "write the radius in metres that no moving body exceeds")
+    });
+    world.seed = seed.unwrap_or(world.seed);
+    world.gravity = gravity.unwrap_or(world.gravity);
+    world.tick_hz = tick_hz.unwrap_or(world.tick_hz);
+    world.radius_max = radius_max.unwrap_or(world.radius_max);
+    let tolerances = file.or("tolerances", world.tolerances, |node| read_tolerances(node, world.tolerances));
+    let kill_box = file.or("kill_box", world.kill_box, read_box);
+    world.tolerances = tolerances.unwrap_or(world.tolerances);
+    world.kill_box = kill_box.unwrap_or(world.kill_box);
+}
+
+fn read_tolerances(node: &Node<'_>, default: Tolerances) -> Option<Tolerances> {
+    let table = node.table("a table of tolerances", TOLERANCES_KEYS)?;
+    let speed = table.or("speed", default.speed, |n| n.size(1_000.0, "write the greatest speed of a body in m/s"));
+    let latency = |n: &Node<'_>| n.within(0.0, 1_000.0, "write the greatest one-way latency in milliseconds");
+    let latency_ms = table.or("latency_ms", default.latency_ms, latency);
+    let frame = |n: &Node<'_>| n.size(1_000.0, "write the greatest time between wake-ups in milliseconds");
+    let frame_ms = table.or("frame_ms", default.frame_ms, frame);
+    Some(Tolerances { speed: speed?, latency_ms: latency_ms?, frame_ms: frame_ms? })
+}
+
+/// Reads a finite box of the world.
+fn read_box(node: &Node<'_>) -> Option<Aabb> {
+    let table = node.table("a table with min and max", BOX_KEYS)?;
+    let corner = |key: &str| {
+        let node = table.need(key, &format!("add {key} = [x, y, z], a corner in metres"))?;
+        node.vector_within(COORDINATE_MAX, "keep it within 4 km of the origin")
+    };
+    let (min, max) = (corner("min"), corner("max"));
+    let (min, max) = (min?, max?);
+    if !min.cmple(max).all() {
+        node.problem(
+            format_args!("has min {min} above max {max}"),
+            "write the lower corner as min, the higher one as max",
+        );
+        return None;
+    }
+    Some(Aabb::new(min, max))
+}

@@ -106,7 +106,10 @@ impl<'a> Node<'a> {
         let number: f32 = digits.parse().unwrap_or(f32::NAN);
         let overflowed = number.is_infinite() && !digits.contains("inf");
         if number.is_nan() || overflowed {
-            self.problem(format_args!("is {}; it must be a number that can be held", shown(digits)), "write an ordinary number, for example 0.5");
+            self.problem(
+                format_args!("is {}; it must be a number that can be held", shown(digits)),
+                "write an ordinary number, for example 0.5",
+            );
             return None;
         }
         Some(number)
@@ -193,7 +196,11 @@ impl<'a> Node<'a> {
     }
 
     /// The values of a list.
-    pub(super) fn items(&'a self, wanted: &str, remedy: &str) -> Option<impl ExactSizeIterator<Item = Node<'a>>> {
+    pub(super) fn items(
+        &'a self,
+        wanted: &str,
+        remedy: &str,
+    ) -> Option<impl ExactSizeIterator<Item = Node<'a>> + use<'a>> {
         let DeValue::Array(array) = self.value else {
             self.wrong_type(wanted, remedy);
             return None;
@@ -220,7 +227,7 @@ impl<'a> Node<'a> {
 
     /// Three finite numbers.
     pub(super) fn vector(&self) -> Option<Vec3> {
-        self.exactly("three numbers, for example [0.0, 1.0, 0.0]", Node::number).map(Vec3::from_array)
+        self.exactly("three numbers, for example [0.0, 1.0, 0.0]", |n| n.number()).map(Vec3::from_array)
     }
 
     /// Three finite numbers, each at most `reach` from zero.
@@ -245,7 +252,7 @@ impl<'a> Node<'a> {
     /// A unit quaternion x, y, z, w; small errors of rounding are mended.
     pub(super) fn quaternion(&self) -> Option<Quat> {
         let example = "a unit quaternion x, y, z, w, for example [0.0, 0.0, 0.0, 1.0], or use turn";
-        let quat = Quat::from_array(self.exactly(example, Node::number)?);
+        let quat = Quat::from_array(self.exactly(example, |n| n.number())?);
         let error = (quat.length_squared() - 1.0).abs();
         if error <= UNIT_SLACK {
             return Some(quat);
@@ -253,7 +260,10 @@ impl<'a> Node<'a> {
         if error < 1e-2 {
             return Some(quat.normalize());
         }
-        self.problem(format_args!("is of length {}; it must be of length 1", quat.length()), format_args!("write {example}"));
+        self.problem(
+            format_args!("is of length {}; it must be of length 1", quat.length()),
+            format_args!("write {example}"),
+        );
         None
     }
 

@@ -1,0 +1,98 @@
+//! What a server is told once, at its start.
+
+use nimbus_model::{Origin, RegionId};
+use nimbus_wire::GatewayId;
+use serde::{Deserialize, Serialize};
+
+/// Who should own what. How a body moves is one mechanism; this only decides when and where to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Policy {
+    /// Scheme 1: a body moves when its box has left its owner's volume, and the sender forgets it at once. Loses bodies
+    /// when frames are lost; kept as a reference.
+    Forgetful,
+    /// Scheme 1.b: the same, but the sender keeps the body until the receiver has acknowledged it.
+    #[default]
+    Exclusive,
+}
+
+/// A mistake built in on purpose, so that a checker can prove that it would notice. Only tests and the simulator ask for
+/// one; each names the rule that it breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Planted {
+    /// The sender forgets a transfer as soon as it is sent.
+    ForgetOnSend,
+    /// The receiver takes an item again when it comes again.
+    NoDedup,
+    /// The sender goes on simulating what it gave away.
+    KeepOnGrant,
+    /// A hand-over does not raise the body's epoch.
+    StaleEpoch,
+    /// A transfer that cannot be taken is dropped instead of given back.
+    DropRefused,
+    /// Arrivals keep eight times their speed.
+    FastArrival,
+    /// Acknowledgements are ignored, and so is the limit on unacknowledged items.
+    DeafToAcks,
+    /// Gateways are not told of deaths.
+    SilentDeath,
+    /// Gateways are not told of arrivals.
+    SilentArrival,
+    /// Arrivals enter the engine in the order in which frames came, and the log does not know that order.
+    UnloggedOrder,
+}
+
+impl Planted {
+    /// All of them, with the name the command line knows each by.
+    pub const ALL: [(&'static str, Planted); 10] = [
+        ("forget-on-send", Planted::ForgetOnSend),
+        ("no-dedup", Planted::NoDedup),
+        ("keep-on-grant", Planted::KeepOnGrant),
+        ("stale-epoch", Planted::StaleEpoch),
+        ("drop-refused", Planted::DropRefused),
+        ("fast-arrival", Planted::FastArrival),
+        ("deaf-to-acks", Planted::DeafToAcks),
+        ("silent-death", Planted::SilentDeath),
+        ("silent-arrival", Planted::SilentArrival),
+        ("unlogged-order", Planted::UnloggedOrder),
+    ];
+}
+
+/// What a server is told once, at its start.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NodeConfig {
+    /// The region it serves.
+    pub region: RegionId,
+    /// The incarnation under which it names bodies.
+    pub origin: Origin,
+    /// The gateways it reports to.
+    pub gateways: Vec<GatewayId>,
+    /// Who should own what.
+    pub policy: Policy,
+    /// Most bodies it hosts; a transfer beyond is refused and goes back.
+    pub bodies_max: usize,
+    /// Most bodies it gives away in one tick.
+    pub grants_max: usize,
+    /// It stops giving bodies to a neighbour whose acknowledgement is overdue by this many ticks.
+    pub silence_ticks: u64,
+    /// Keep what took effect at each tick, for recordings and replays.
+    pub log: bool,
+    /// A mistake on purpose.
+    pub planted: Option<Planted>,
+}
+
+impl NodeConfig {
+    /// The defaults for a region.
+    pub fn new(region: RegionId) -> NodeConfig {
+        NodeConfig {
+            region,
+            origin: Origin(region.0 + 1),
+            gateways: Vec::new(),
+            policy: Policy::default(),
+            bodies_max: 100_000,
+            grants_max: 256,
+            silence_ticks: 8,
+            log: false,
+            planted: None,
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! One server, without input or output.
+//!
+//! A [`Node`] owns the bodies of one region. A shell gives it frames as they arrive ([`Node::handle`]), runs every tick
+//! that is due ([`Node::tick`]), then collects what it has to say ([`Node::emit`]). It never looks at a clock and never
+//! waits, so the simulator and the real runtime drive the same code.
+//!
+//! The same snapshot and the same [`TickLog`]s give the same bits: see [`Node::replay`].
+
+mod birth;
+mod config;
+mod counters;
+mod event;
+mod feed;
+mod inbox;
+mod log;
+mod node;
+mod orders;
+mod outbox;
+mod policy;
+mod snapshot;
+mod transfer;
+
+pub use config::{NodeConfig, Planted, Policy};
+pub use counters::Counters;
+pub use event::{Cause, Event, EventKind};
+pub use inbox::Input;
+pub use log::TickLog;
+pub use node::{Change, Node};
+pub use outbox::{GATEWAY_LANE_MAX, REGION_LANE_MAX};
+pub use snapshot::SnapshotError;

@@ -1,0 +1,396 @@
+//! The server itself: its state and the order of things within a tick.
+
+use nimbus_model::{BodyDesc, Motion, Nid, RegionId, Tick, World};
+use nimbus_physics::PhysicsWorld;
+use nimbus_space::PartitionMap;
+use nimbus_wire::{Address, Content, Frame, Item, LaneFrame};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::config::{NodeConfig, Planted};
+use crate::counters::Counters;
+use crate::event::{Cause, Event, EventKind};
+use crate::inbox::{Inbox, Input};
+use crate::log::TickLog;
+use crate::outbox::Outbox;
+
+/// Where bodies went is remembered for this long, so that commands can follow them.
+const DEPARTED_TICKS: u64 = 600;
+/// Most changes of the whole world that may wait for their tick.
+const CHANGES_MAX: usize = 64;
+
+/// A change of the whole world. Every server gets it ahead of time and makes it at the same named tick.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Change {
+    /// Forget everything and start with this world.
+    Load {
+        /// When.
+        at: Tick,
+        /// How often a world has been loaded, this time included.
+        era: u16,
+        /// The world.
+        world: Arc<World>,
+        /// Its first partition.
+        map: PartitionMap,
+    },
+    /// Another partition, at its own effective tick.
+    Map(PartitionMap),
+}
+
+impl Change {
+    /// When the change takes effect.
+    pub fn at(&self) -> Tick {
+        match self {
+            Change::Load { at, .. } => *at,
+            Change::Map(map) => map.effective(),
+        }
+    }
+}
+
+/// One server. See the crate's description for how a shell drives it.
+#[derive(Serialize, Deserialize)]
+pub struct Node {
+    pub(crate) config: NodeConfig,
+    pub(crate) world: Arc<World>,
+    pub(crate) era: u16,
+    pub(crate) epoch: u32,
+    /// The tick under way, or the last one completed.
+    pub(crate) now: Tick,
+    pub(crate) loaded_at: Tick,
+    pub(crate) map: PartitionMap,
+    pub(crate) changes: Vec<Change>,
+    #[serde(with = "crate::snapshot::physics_bytes")]
+    pub(crate) physics: PhysicsWorld,
+    /// What this server owns, with the epoch of its reign over each.
+    pub(crate) hosted: BTreeMap<Nid, u32>,
+    /// Where bodies went, and when.
+    pub(crate) departed: BTreeMap<Nid, (RegionId, Tick)>,
+    /// Bodies that a neighbour gave back, and when.
+    pub(crate) returned: BTreeMap<Nid, Tick>,
+    /// Bodies the policy must look at although they may be asleep.
+    pub(crate) suspects: BTreeSet<Nid>,
+    pub(crate) serial: u64,
+    pub(crate) inbox: Inbox,
+    pub(crate) outbox: Outbox,
+    pub(crate) peer_epochs: BTreeMap<Address, u32>,
+    pub(crate) counters: Counters,
+    pub(crate) injected: Vec<Arc<BodyDesc>>,
+    #[serde(skip)]
+    log: Vec<TickLog>,
+    #[serde(skip)]
+    events: Vec<Event>,
+}
+
+impl Node {
+    /// A server for a region of a world that was loaded at tick `at`; its first tick will be `at + 1`.
+    pub fn new(config: NodeConfig, world: Arc<World>, era: u16, map: PartitionMap, at: Tick) -> Node {
+        let mut node = Node {
+            physics: PhysicsWorld::new(&world, era),
+            config,
+            world,
+            era,
+            epoch: 1,
+            now: at,
+            loaded_at: at,
+            map,
+            changes: Vec::new(),
+            hosted: BTreeMap::new(),
+            departed: BTreeMap::new(),
+            returned: BTreeMap::new(),
+            suspects: BTreeSet::new(),
+            serial: 0,
+            inbox: Inbox::default(),
+            outbox: Outbox::default(),
+            peer_epochs: BTreeMap::new(),
+            counters: Counters::default(),
+            injected: Vec::new(),
+            log: Vec::new(),
+            events: Vec::new(),
+        };
+        node.populate();
+        node
+    }
+
+    /// Takes a frame, at any time. What it says takes effect at a later tick.
+    pub fn handle(&mut self, frame: Frame) {
+        let known = self.peer_epochs.get(&frame.from).copied().unwrap_or(0);
+        let for_me = frame.to == Address::Region(self.config.region) && frame.era == self.era;
+        match frame.content {
+            Content::Lane(lane) if for_me && frame.epoch >= known => {
+                self.peer_epochs.insert(frame.from, frame.epoch);
+                self.inbox.receive(frame.from, lane, self.config.planted);
+            }
+            _ => self.counters.frames_void += 1,
+        }
+    }
+
+    /// Takes a change of the whole world, to be made when its tick comes. Refused (false) when too many are waiting.
+    pub fn schedule(&mut self, change: Change) -> bool {
+        if self.changes.len() >= CHANGES_MAX {
+            return false;
+        }
+        self.changes.push(change);
+        self.changes.sort_by_key(Change::at);
+        true
+    }
+
+    /// Runs one tick. It must be above the last one; a gap means that the server fell behind and skips tick numbers.
+    pub fn tick(&mut self, tick: Tick) {
+        assert!(tick > self.now, "tick {tick} does not follow {}", self.now);
+        let mut inputs = Vec::new();
+        let due = self.changes.partition_point(|change| change.at() <= tick);
+        let loads = self.changes[..due].iter().any(|change| matches!(change, Change::Load { .. }));
+        inputs.extend(self.changes.drain(..due).map(Input::Change));
+        if !loads {
+            self.inbox.due(tick, self.config.policy, &mut inputs);
+        }
+        if self.config.planted == Some(Planted::UnloggedOrder) {
+            inputs.reverse();
+        }
+        self.run(tick, &inputs);
+        if self.config.planted == Some(Planted::UnloggedOrder) {
+            inputs.reverse();
+        }
+        if self.config.log {
+            self.log.push(TickLog { tick, inputs });
+        }
+    }
+
+    /// Runs one tick again from its log: the same state and the same log give the same bits.
+    pub fn replay(&mut self, entry: &TickLog) {
+        for input in &entry.inputs {
+            if let Input::Item { from, sequence, .. } = input {
+                self.inbox.replayed(*from, *sequence);
+            }
+        }
+        self.run(entry.tick, &entry.inputs);
+    }
+
+    fn run(&mut self, tick: Tick, inputs: &[Input]) {
+        let first = self.now.next();
+        self.counters.ticks_lost += tick.since(first);
+        self.now = tick;
+        for input in inputs {
+            match input {
+                Input::Change(change) => self.make(change),
+                Input::Ack { from, upto } => self.take_ack(*from, *upto),
+                Input::Item { from, item, .. } => self.take_item(*from, item.clone()),
+            }
+        }
+        let first = first.max(self.loaded_at.next());
+        self.inject(first, tick);
+        self.push_scripted(first, tick, |_| true);
+        self.step();
+        self.apply_policy();
+        if tick.0.is_multiple_of(DEPARTED_TICKS / 4) {
+            self.forget_departed(tick - DEPARTED_TICKS);
+        }
+    }
+
+    /// Says what has to be said. Called once after the ticks of a wake-up.
+    pub fn emit(&mut self, out: &mut Vec<Frame>) {
+        let peers: BTreeSet<Address> = self.inbox.peers().chain(self.outbox.peers()).collect();
+        for peer in peers {
+            let (mark, owed) = self.inbox.owed_ack(peer);
+            let (policy, planted) = (self.config.policy, self.config.planted);
+            let lane = self.outbox.poll(peer, self.now, mark, policy, planted);
+            let lane = lane.or_else(|| owed.then(|| LaneFrame { ack: mark, first: 1, items: Vec::new() }));
+            if let Some(lane) = lane {
+                out.push(self.frame(peer, Content::Lane(lane)));
+            }
+        }
+        self.emit_states(out);
+    }
+
+    fn make(&mut self, change: &Change) {
+        match change {
+            Change::Map(map) => {
+                self.map = map.clone();
+                self.suspect_everyone();
+            }
+            Change::Load { at, era, world, map } => {
+                self.world = world.clone();
+                self.era = *era;
+                self.loaded_at = *at;
+                self.map = map.clone();
+                self.physics = PhysicsWorld::new(world, *era);
+                self.hosted.clear();
+                self.departed.clear();
+                self.returned.clear();
+                self.suspects.clear();
+                self.injected.clear();
+                self.inbox = Inbox::default();
+                self.outbox = Outbox::default();
+                self.counters.arrived = 0;
+                self.counters.left = 0;
+                self.populate();
+            }
+        }
+    }
+
+    fn take_ack(&mut self, from: Address, upto: u64) {
+        if self.config.planted != Some(Planted::DeafToAcks) {
+            self.outbox.acknowledge(from, upto);
+        }
+    }
+
+    fn take_item(&mut self, from: Address, item: Item) {
+        match (from, item) {
+            (Address::Region(region), Item::Transfer(transfer)) => self.adopt(region, transfer),
+            (_, Item::Order(order)) => self.carry_out(order),
+            _ => self.counters.frames_void += 1,
+        }
+    }
+
+    fn step(&mut self) {
+        let report = self.physics.step();
+        let asleep = report.fell_asleep.clone();
+        let lost = report.quarantined.clone();
+        for nid in lost {
+            self.counters.quarantined += 1;
+            self.bury(nid, Cause::Quarantined);
+        }
+        let mut strays = Vec::new();
+        let kill_box = self.world.kill_box;
+        self.physics.for_each_awake(|body| {
+            if !kill_box.holds(body.pose.position) {
+                strays.push(body.nid);
+            }
+        });
+        for nid in strays {
+            self.bury(nid, Cause::LeftWorld);
+        }
+        self.tell_rested(&asleep);
+    }
+
+    pub(crate) fn report(&mut self, nid: Nid, body_epoch: u32, kind: EventKind) {
+        let (era, tick, region) = (self.era, self.now, self.config.region);
+        self.events.push(Event { era, tick, region, nid, body_epoch, kind });
+    }
+
+    pub(crate) fn frame(&self, to: Address, content: Content) -> Frame {
+        let from = Address::Region(self.config.region);
+        Frame { from, to, era: self.era, epoch: self.epoch, tick: self.now, content }
+    }
+
+    /// One shared copy of a description that injections make again and again.
+    pub(crate) fn shared_desc(&mut self, desc: &BodyDesc) -> Arc<BodyDesc> {
+        if let Some(known) = self.injected.iter().find(|known| ***known == *desc) {
+            return known.clone();
+        }
+        let shared = Arc::new(desc.clone());
+        self.injected.push(shared.clone());
+        shared
+    }
+
+    /// The region it serves.
+    pub fn region(&self) -> RegionId {
+        self.config.region
+    }
+
+    /// The last tick completed.
+    pub fn now(&self) -> Tick {
+        self.now
+    }
+
+    /// How often a world has been loaded.
+    pub fn era(&self) -> u16 {
+        self.era
+    }
+
+    /// Which life of the region this is.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// The partition in force.
+    pub fn map(&self) -> &PartitionMap {
+        &self.map
+    }
+
+    /// The world it runs.
+    pub fn world(&self) -> &Arc<World> {
+        &self.world
+    }
+
+    /// What it owns, with the epoch of each, in order of id.
+    pub fn hosted(&self) -> impl Iterator<Item = (Nid, u32)> {
+        self.hosted.iter().map(|(nid, epoch)| (*nid, *epoch))
+    }
+
+    /// How many bodies it owns.
+    pub fn hosted_count(&self) -> usize {
+        self.hosted.len()
+    }
+
+    /// How many of them are awake.
+    pub fn awake_count(&self) -> usize {
+        self.physics.awake().count()
+    }
+
+    /// What a body it owns is doing.
+    pub fn motion(&self, nid: Nid) -> Option<Motion> {
+        self.hosted.get(&nid)?;
+        self.physics.motion(nid)
+    }
+
+    /// Bodies it gave away whose arrival is not acknowledged yet.
+    pub fn in_flight(&self) -> impl Iterator<Item = (Nid, u32)> {
+        self.outbox.unacknowledged().flat_map(|(_, item)| {
+            match item {
+                Item::Transfer(transfer) => transfer.claims.as_slice(),
+                _ => &[],
+            }
+            .iter()
+            .map(|claim| (claim.nid, claim.body_epoch))
+        })
+    }
+
+    /// Length of every queue that something outside can make grow.
+    pub fn queues(&self) -> impl Iterator<Item = (Address, usize)> {
+        self.outbox.lengths()
+    }
+
+    /// Items that arrived and wait for their turn.
+    pub fn held(&self) -> usize {
+        self.inbox.held()
+    }
+
+    /// What it counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The physics world, to look at.
+    pub fn physics(&self) -> &PhysicsWorld {
+        &self.physics
+    }
+
+    /// What happened since the last call.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// The log since the last call; empty unless the configuration asks for a log.
+    pub fn take_log(&mut self) -> Vec<TickLog> {
+        std::mem::take(&mut self.log)
+    }
+
+    /// One number for the whole state of what it owns: equal numbers, equal bits.
+    pub fn state_hash(&self) -> u64 {
+        let mut hash = self.physics.state_hash();
+        let mut mix = |value: u64| {
+            for byte in value.to_le_bytes() {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        };
+        mix(u64::from(self.config.region.0));
+        mix(u64::from(self.era));
+        for (nid, epoch) in &self.hosted {
+            mix(nid.0);
+            mix(u64::from(*epoch));
+        }
+        hash
+    }
+}

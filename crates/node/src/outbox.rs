@@ -1,0 +1,74 @@
+//! What has to be said and is not yet known to have arrived.
+
+use nimbus_model::{RegionId, Tick};
+use nimbus_wire::lane::Outgoing;
+use nimbus_wire::{Address, Item, LaneFrame};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use crate::config::{Planted, Policy};
+
+/// Most unacknowledged items on the lane to a region; at the limit, bodies stay where they are.
+pub const REGION_LANE_MAX: usize = 128;
+/// Most unacknowledged items on the lane to a gateway; beyond it news is dropped and counted.
+pub const GATEWAY_LANE_MAX: usize = 65_536;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Outbox {
+    lanes: BTreeMap<Address, Outgoing>,
+}
+
+impl Outbox {
+    pub(crate) fn push(&mut self, to: Address, tick: Tick, item: Item) {
+        self.lanes.entry(to).or_default().push(tick, item);
+    }
+
+    pub(crate) fn acknowledge(&mut self, from: Address, upto: u64) {
+        if let Some(lane) = self.lanes.get_mut(&from) {
+            lane.acknowledge(upto);
+        }
+    }
+
+    pub(crate) fn waiting(&self, to: Address) -> usize {
+        self.lanes.get(&to).map_or(0, |lane| lane.waiting().len())
+    }
+
+    /// True when a neighbour takes bodies: it answers, and the lane has room.
+    pub(crate) fn is_open(&self, to: RegionId, now: Tick, silence_ticks: u64) -> bool {
+        let Some(lane) = self.lanes.get(&Address::Region(to)) else { return true };
+        let mut waiting = lane.waiting();
+        waiting.len() < REGION_LANE_MAX && waiting.next().is_none_or(|(said, _)| now.since(*said) <= silence_ticks)
+    }
+
+    /// What to send to a peer now.
+    pub(crate) fn poll(
+        &mut self,
+        to: Address,
+        now: Tick,
+        ack: u64,
+        policy: Policy,
+        planted: Option<Planted>,
+    ) -> Option<LaneFrame> {
+        let lane = self.lanes.get_mut(&to)?;
+        let frame = lane.poll(now, ack)?;
+        let forgets = policy == Policy::Forgetful || planted == Some(Planted::ForgetOnSend);
+        if forgets && matches!(to, Address::Region(_)) {
+            lane.forget_sent();
+        }
+        Some(frame)
+    }
+
+    pub(crate) fn peers(&self) -> impl Iterator<Item = Address> {
+        self.lanes.keys().copied()
+    }
+
+    /// Items not yet acknowledged, per peer.
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = (Address, usize)> {
+        self.lanes.iter().map(|(to, lane)| (*to, lane.waiting().len()))
+    }
+
+    /// Items not yet acknowledged, with the peer each is for.
+    pub(crate) fn unacknowledged(&self) -> impl Iterator<Item = (Address, &Item)> {
+        self.lanes.iter().flat_map(|(to, lane)| lane.waiting().map(|(_, item)| (*to, item)))
+    }
+}

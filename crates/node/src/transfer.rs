@@ -1,0 +1,120 @@
+//! How a group changes server, exactly once.
+//!
+//! The source stops stepping the group, raises its epochs and puts it on the ordered lane to the receiver; from then on
+//! the lane is the only place where the group exists, until the receiver adopts it. A receiver that cannot take a group
+//! gives it back the same way. The source forgets only what was acknowledged, the receiver acknowledges only what took
+//! effect, and the lane's mark sees to it that nothing takes effect twice.
+
+use nimbus_model::{Group, Nid, RegionId, Tick};
+use nimbus_wire::{Address, Claim, Item, Refusal, Transfer, decode_group, encode_group};
+
+use crate::config::Planted;
+use crate::event::EventKind;
+use crate::node::Node;
+
+/// Bodies faster than this many times the world's speed tolerance are refused.
+const OVERSPEED: f32 = 16.0;
+
+impl Node {
+    /// Gives a whole linkage to another region.
+    pub(crate) fn grant(&mut self, linkage: &[Nid], to: RegionId) {
+        let group = if self.config.planted == Some(Planted::KeepOnGrant) {
+            let group = self.physics.remove(linkage);
+            let kept = self.physics.insert(group.clone());
+            debug_assert!(kept.is_ok());
+            group
+        } else {
+            self.physics.remove(linkage)
+        };
+        let raise = u32::from(self.config.planted != Some(Planted::StaleEpoch));
+        let mut claims = Vec::with_capacity(group.members.len());
+        for member in &group.members {
+            let body_epoch = self.hosted.get(&member.nid).copied().unwrap_or(0) + raise;
+            if self.config.planted != Some(Planted::KeepOnGrant) {
+                self.hosted.remove(&member.nid);
+            }
+            self.departed.insert(member.nid, (to, self.now));
+            self.report(member.nid, body_epoch, EventKind::Granted(to));
+            claims.push(Claim { nid: member.nid, body_epoch });
+        }
+        self.counters.left += claims.len() as u64;
+        let transfer = Transfer { tick: self.now, claims, payload: encode_group(&group), returned: None };
+        self.outbox.push(Address::Region(to), self.now, Item::Transfer(transfer));
+    }
+
+    /// Takes over a group, or gives it back.
+    pub(crate) fn adopt(&mut self, from: RegionId, transfer: Transfer) {
+        match self.examine(&transfer) {
+            Ok(group) => self.take(from, &transfer, group),
+            Err(reason) => self.give_back(from, transfer, reason),
+        }
+    }
+
+    fn examine(&self, transfer: &Transfer) -> Result<Group, Refusal> {
+        let group = decode_group(&transfer.payload).map_err(|_| Refusal::Malformed)?;
+        let claimed = transfer.claims.iter().map(|claim| claim.nid);
+        if group.members.is_empty() || !group.members.iter().map(|m| m.nid).eq(claimed) {
+            return Err(Refusal::Malformed);
+        }
+        if transfer.claims.iter().any(|claim| self.hosted.contains_key(&claim.nid)) {
+            return Err(Refusal::Known);
+        }
+        if self.hosted.len() + group.members.len() > self.config.bodies_max && transfer.returned.is_none() {
+            return Err(Refusal::Full);
+        }
+        let fastest = OVERSPEED * self.world.tolerances.speed;
+        let sound = |m: &nimbus_model::Member| m.motion.is_valid() && m.motion.velocity.linear.length() <= fastest;
+        if !group.members.iter().all(sound) {
+            return Err(Refusal::BadState);
+        }
+        Ok(group)
+    }
+
+    fn take(&mut self, from: RegionId, transfer: &Transfer, mut group: Group) {
+        if self.config.planted == Some(Planted::FastArrival) {
+            group.members.iter_mut().for_each(|m| m.motion.velocity.linear *= 8.0);
+        }
+        let asleep = group.members.iter().all(|m| m.motion.sleeping);
+        if self.physics.insert(group).is_err() {
+            return self.give_back(from, transfer.clone(), Refusal::BadBody);
+        }
+        for claim in &transfer.claims {
+            self.hosted.insert(claim.nid, claim.body_epoch);
+            self.departed.remove(&claim.nid);
+            self.report(claim.nid, claim.body_epoch, EventKind::Adopted(from));
+            self.tell_hosted(claim.nid, claim.body_epoch, Some(from));
+            if asleep {
+                self.suspects.insert(claim.nid);
+            }
+            if transfer.returned.is_some() {
+                self.returned.insert(claim.nid, self.now);
+            }
+        }
+        self.push_scripted(transfer.tick.next(), self.now, |nid| transfer.claims.iter().any(|c| c.nid == nid));
+        self.counters.ticks_in_transit += self.now.since(transfer.tick.next()) * transfer.claims.len() as u64;
+        match transfer.returned {
+            Some(_) => self.counters.returned += 1,
+            None => self.counters.arrived += transfer.claims.len() as u64,
+        }
+    }
+
+    /// Gives a group back to the region it came from, unread and under a higher epoch than it came with.
+    fn give_back(&mut self, from: RegionId, transfer: Transfer, reason: Refusal) {
+        self.counters.refused += 1;
+        for claim in &transfer.claims {
+            self.report(claim.nid, claim.body_epoch, EventKind::Refused(from, reason));
+        }
+        if self.config.planted == Some(Planted::DropRefused) {
+            return;
+        }
+        let claims = transfer.claims.into_iter().map(|c| Claim { body_epoch: c.body_epoch + 1, ..c }).collect();
+        let back = Transfer { claims, returned: Some(reason), ..transfer };
+        self.outbox.push(Address::Region(from), self.now, Item::Transfer(back));
+    }
+
+    /// Forgets where bodies went long ago; commands for them are refused from then on.
+    pub(crate) fn forget_departed(&mut self, before: Tick) {
+        self.departed.retain(|_, (_, left)| *left >= before);
+        self.returned.retain(|_, returned| *returned >= before);
+    }
+}

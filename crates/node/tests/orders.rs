@@ -1,0 +1,129 @@
+//! Commands: carried out once, passed on to where the body went, refused with a reason.
+
+mod pair;
+
+use nimbus_model::{BodyDesc, ClientId, Motion, Nid, Pose, Shape, Tick, Vec3, Velocity};
+use nimbus_node::{Cause, EventKind};
+use nimbus_wire::{Address, Command, CommandRef, Content, Frame, GatewayId, Item, LaneFrame, Order, Outcome};
+use pair::{LEFT, Pair, RIGHT, add_ball, empty_world};
+use std::sync::Arc;
+
+const GATEWAY: GatewayId = GatewayId(0);
+
+fn order(pair: &mut Pair, node: usize, sequence: u64, command: Command) {
+    let by = CommandRef { gateway: GATEWAY, client: ClientId(7), sequence };
+    let items = vec![(pair.tick, Item::Order(Order { by, hops: 0, command }))];
+    let content = Content::Lane(LaneFrame { ack: 0, first: sequence, items });
+    let to = Address::Region(nimbus_model::RegionId(node as u16));
+    let frame = Frame { from: Address::Gateway(GATEWAY), to, era: 1, epoch: 1, tick: pair.tick, content };
+    pair.nodes[node].handle(frame.clone());
+    pair.nodes[node].handle(frame);
+}
+
+fn outcomes(pair: &Pair) -> Vec<(u64, Outcome)> {
+    let mut seen: Vec<(u64, Outcome)> = Vec::new();
+    for frame in &pair.to_gateway {
+        if let Content::Lane(lane) = &frame.content {
+            for (_, item) in &lane.items {
+                if let Item::Outcome(by, outcome) = item
+                    && !seen.iter().any(|(sequence, _)| *sequence == by.sequence)
+                {
+                    seen.push((by.sequence, outcome.clone()));
+                }
+            }
+        }
+    }
+    seen
+}
+
+fn spawn(x: f32, shape: Shape, speed: f32) -> Command {
+    let desc = Arc::new(BodyDesc::dynamic(shape));
+    let motion = Motion::new(Pose::at(Vec3::new(x, 0.0, 0.0)), Velocity::linear(Vec3::new(speed, 0.0, 0.0)));
+    Command::Spawn { desc, motion }
+}
+
+#[test]
+fn a_spawn_is_carried_out_once_where_it_belongs() {
+    let mut pair = Pair::new(empty_world(), |_| {});
+    pair.run(1);
+    order(&mut pair, LEFT, 1, spawn(20.0, Shape::ball(0.5), 0.0));
+    pair.run(6);
+    let counts: Vec<usize> = pair.nodes.iter().map(|node| node.hosted_count()).collect();
+    assert_eq!(counts, [0, 1], "the left server passes it on, the right one makes it, once");
+    assert!(matches!(outcomes(&pair)[..], [(1, Outcome::Done(_))]));
+}
+
+#[test]
+fn a_command_follows_a_body_that_is_on_its_way() {
+    let mut world = empty_world();
+    let nid = add_ball(&mut world, -1.0, 6.0);
+    let mut pair = Pair::new(world, |_| {});
+    pair.run(40);
+    assert_eq!(pair.hosts(nid), [false, true]);
+    order(&mut pair, LEFT, 1, Command::Push { nid, impulse: Vec3::new(0.0, 1e4, 0.0) });
+    pair.run(6);
+    assert_eq!(outcomes(&pair), vec![(1, Outcome::Done(nid))]);
+    assert!(pair.nodes[RIGHT].motion(nid).unwrap().velocity.linear.y > 1.0, "pushed where it is now");
+}
+
+#[test]
+fn death_is_an_epoch_above_life_and_is_told() {
+    let mut world = empty_world();
+    let nid = add_ball(&mut world, -20.0, 0.0);
+    let mut pair = Pair::new(world, |_| {});
+    pair.run(2);
+    order(&mut pair, LEFT, 1, Command::Despawn { nid });
+    pair.run(3);
+    assert_eq!(pair.hosts(nid), [false, false]);
+    let events = pair.nodes[LEFT].take_events();
+    let death = events.iter().find(|e| e.kind == EventKind::Died(Cause::Despawned)).expect("it died");
+    assert_eq!(death.body_epoch, 2);
+    let told = pair.to_gateway.iter().any(|frame| match &frame.content {
+        Content::Lane(lane) => lane.items.iter().any(|(_, item)| *item == Item::Died { nid, body_epoch: 2 }),
+        Content::States(_) => false,
+    });
+    assert!(told);
+}
+
+#[test]
+fn nonsense_is_refused_with_a_reason() {
+    let mut pair = Pair::new(empty_world(), |_| {});
+    pair.run(1);
+    let nobody = Nid(99);
+    let cases: Vec<(Command, &str)> = vec![
+        (spawn(-20.0, Shape::ball(-1.0), 0.0), "radius"),
+        (spawn(-20.0, Shape::ball(50.0), 0.0), "allows"),
+        (spawn(-20.0, Shape::ball(0.5), 1e6), "faster"),
+        (spawn(f32::NAN, Shape::ball(0.5), 0.0), "not a number"),
+        (spawn(-1e6, Shape::ball(0.5), 0.0), "outside"),
+        (Command::Push { nid: nobody, impulse: Vec3::ONE }, "no body"),
+        (Command::Despawn { nid: nobody }, "no body"),
+    ];
+    for (i, (command, _)) in cases.iter().enumerate() {
+        order(&mut pair, LEFT, i as u64 + 1, command.clone());
+    }
+    pair.run(8);
+    let outcomes = outcomes(&pair);
+    assert_eq!(outcomes.len(), cases.len());
+    for (sequence, outcome) in outcomes {
+        let (command, fragment) = &cases[sequence as usize - 1];
+        assert!(
+            matches!(&outcome, Outcome::Refused(reason) if reason.contains(fragment)),
+            "{command:?} gave {outcome:?}, expected {fragment}"
+        );
+    }
+    assert_eq!(pair.nodes[LEFT].hosted_count(), 0);
+}
+
+#[test]
+fn a_body_that_leaves_the_world_dies() {
+    let mut world = empty_world();
+    world.kill_box = nimbus_model::Aabb::around(Vec3::ZERO, Vec3::splat(30.0));
+    let nid = add_ball(&mut world, -20.0, -30.0);
+    let mut pair = Pair::new(world, |_| {});
+    pair.run(30);
+    assert_eq!(pair.hosts(nid), [false, false]);
+    let events = pair.nodes[LEFT].take_events();
+    assert!(events.iter().any(|e| e.nid == nid && e.kind == EventKind::Died(Cause::LeftWorld)));
+    assert!(events.iter().all(|e| e.tick <= Tick(30)));
+}

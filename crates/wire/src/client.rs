@@ -1,1 +1,0 @@
-//! What gateways and clients say to each other.

@@ -1,0 +1,485 @@
+//! Text messages from a client: commands, parsed into values that cannot be wrong or into a reason for a person.
+
+use nimbus_model::{BodyDesc, Nid, Pose, Quat, Shape, Vec3};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{TEXT_BYTES_MAX, nearest};
+
+/// Slowest speed of the timeline.
+pub const SPEED_MIN: f32 = 0.05;
+/// Greatest speed of the timeline.
+pub const SPEED_MAX: f32 = 4.0;
+/// Most ticks one `step` command runs: a minute at 60 Hz.
+pub const STEP_TICKS_MAX: u32 = 3600;
+/// Most points and parts a spawned shape has in all; more would let one command slow a server down.
+pub const ELEMENTS_MAX: usize = 512;
+/// No coordinate, velocity or impulse of any world comes near this.
+const ABSURD: f32 = 1e9;
+const SCENE_NAME_MAX: usize = 64;
+const REASON_CHARS_MAX: usize = 300;
+
+/// A body that a client asks for. Its description has no problem and its numbers are finite; whether the world has
+/// room for it is for the gateway to say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spawn {
+    /// Its form.
+    pub shape: Shape,
+    /// Where it starts; the rotation is of unit length.
+    pub pose: Pose,
+    /// How fast it starts, m/s.
+    pub velocity: Vec3,
+    /// Mass per volume, kg/m3.
+    pub density: f32,
+    /// Bounciness, 0 to 1.
+    pub restitution: f32,
+    /// Coulomb coefficient.
+    pub friction: f32,
+}
+
+impl Spawn {
+    /// A body of this form with everything else at its default.
+    pub fn new(shape: Shape, position: Vec3, velocity: Vec3) -> Spawn {
+        let usual = BodyDesc::dynamic(Shape::ball(1.0));
+        Spawn {
+            shape,
+            pose: Pose::at(position),
+            velocity,
+            density: usual.density,
+            restitution: usual.restitution,
+            friction: usual.friction,
+        }
+    }
+
+    /// The body as servers know it.
+    pub fn desc(&self) -> BodyDesc {
+        BodyDesc {
+            density: self.density,
+            restitution: self.restitution,
+            friction: self.friction,
+            ..BodyDesc::dynamic(self.shape.clone())
+        }
+    }
+}
+
+/// Something a client asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FromClient {
+    /// Make a body.
+    Spawn(Spawn),
+    /// Push a body.
+    Impulse {
+        /// Which.
+        nid: Nid,
+        /// How hard, N s.
+        impulse: Vec3,
+    },
+    /// Remove a body.
+    Despawn {
+        /// Which.
+        nid: Nid,
+    },
+    /// Load the present world again.
+    Reset,
+    /// Load another world.
+    Scene {
+        /// Which.
+        name: String,
+    },
+    /// Stop or resume the timeline.
+    Pause {
+        /// True to stop.
+        paused: bool,
+    },
+    /// Run some ticks while paused.
+    Step {
+        /// How many, from 1 to [`STEP_TICKS_MAX`].
+        ticks: u32,
+    },
+    /// Slow motion or fast forward.
+    Speed {
+        /// From [`SPEED_MIN`] to [`SPEED_MAX`].
+        factor: f32,
+    },
+}
+
+/// A command with the number its sender gave it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// Comes back in the answer.
+    pub seq: Option<u64>,
+    /// What is asked for.
+    pub command: FromClient,
+}
+
+/// Why text is not a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reject {
+    /// The sender's number for it, when that much could be read.
+    pub seq: Option<u64>,
+    /// For a person.
+    pub reason: String,
+}
+
+const KNOWN: [&str; 8] = ["spawn", "impulse", "despawn", "reset", "scene", "pause", "step", "speed"];
+
+impl FromClient {
+    /// Text from outside as a command, or why it is none.
+    pub fn parse(text: &str) -> Result<Parsed, Reject> {
+        if text.len() > TEXT_BYTES_MAX {
+            let reason = format!("the message has {} bytes; at most {TEXT_BYTES_MAX} are read", text.len());
+            return Err(Reject { seq: None, reason });
+        }
+        let value = serde_json::from_str(text)
+            .map_err(|error| Reject { seq: None, reason: format!("the message is not JSON: {error}") })?;
+        let Value::Object(fields) = value else {
+            let reason = format!("a command is a JSON object, not {}", kind_of(&value));
+            return Err(Reject { seq: None, reason });
+        };
+        let reject = |seq, reason: String| Reject { seq, reason: reason.chars().take(REASON_CHARS_MAX).collect() };
+        let seq = sequence(&fields).map_err(|reason| reject(None, reason))?;
+        let command = command(&fields).map_err(|reason| reject(seq, reason))?;
+        Ok(Parsed { seq, command })
+    }
+
+    /// The command as JSON, as a client sends it.
+    pub fn to_text(&self, seq: Option<u64>) -> String {
+        let text = Text { seq, ask: Ask::from(self) };
+        serde_json::to_string(&text).expect("plain data with string keys always serialises")
+    }
+}
+
+type Fields = Map<String, Value>;
+
+fn command(fields: &Fields) -> Result<FromClient, String> {
+    let kind = match fields.get("type") {
+        Some(Value::String(kind)) => kind.as_str(),
+        Some(other) => return Err(format!("`type` is {}; it must be one of {}", kind_of(other), KNOWN.join(", "))),
+        None => return Err(format!("a command needs a `type`: one of {}", KNOWN.join(", "))),
+    };
+    Ok(match kind {
+        "spawn" => FromClient::Spawn(spawn(fields)?),
+        "impulse" => FromClient::Impulse { nid: nid(fields)?, impulse: vec3(fields, "impulse")? },
+        "despawn" => FromClient::Despawn { nid: nid(fields)? },
+        "reset" => FromClient::Reset,
+        "scene" => FromClient::Scene { name: scene(fields)? },
+        "pause" => FromClient::Pause { paused: flag(fields, "paused")? },
+        "step" => FromClient::Step { ticks: within(fields, "ticks", 1.0, STEP_TICKS_MAX as f32)?.floor() as u32 },
+        "speed" => FromClient::Speed { factor: within(fields, "factor", SPEED_MIN, SPEED_MAX)? },
+        unknown => {
+            let shown: String = unknown.chars().take(40).collect();
+            return Err(match nearest(unknown, KNOWN) {
+                Some(near) => format!("there is no command `{shown}`; did you mean `{near}`?"),
+                None => format!("there is no command `{shown}`; there are {}", KNOWN.join(", ")),
+            });
+        }
+    })
+}
+
+fn spawn(fields: &Fields) -> Result<Spawn, String> {
+    let shape = fields.get("shape").ok_or("`shape` is missing")?;
+    let shape: Shape = serde::Deserialize::deserialize(shape).map_err(|error| format!("`shape`: {error}"))?;
+    let mut spawn = Spawn::new(shape, vec3(fields, "position")?, vec3(fields, "velocity")?);
+    if let Some(value) = fields.get("rotation") {
+        let rotation = Quat::from_array(numbers("rotation", value)?);
+        let length = rotation.length();
+        if !(0.5..=2.0).contains(&length) {
+            return Err(format!("`rotation` has length {length}; a rotation is a quaternion x y z w of length 1"));
+        }
+        spawn.pose.rotation = rotation / length;
+    }
+    for (name, field) in
+        [("density", &mut spawn.density), ("restitution", &mut spawn.restitution), ("friction", &mut spawn.friction)]
+    {
+        if let Some(value) = fields.get(name) {
+            *field = number(name, value)?;
+        }
+    }
+    let elements = elements(&spawn.shape);
+    if elements > ELEMENTS_MAX {
+        return Err(format!("`shape` has {elements} points and parts; a spawned one has at most {ELEMENTS_MAX}"));
+    }
+    match spawn.desc().problem() {
+        Some(problem) => Err(problem),
+        None => Ok(spawn),
+    }
+}
+
+fn elements(shape: &Shape) -> usize {
+    match shape {
+        Shape::Ball { .. } | Shape::Cuboid { .. } => 0,
+        Shape::Capsule { .. } | Shape::Cylinder { .. } | Shape::Cone { .. } => 0,
+        Shape::ConvexHull { points } => points.len(),
+        Shape::Compound { parts } => parts.iter().map(|(_, part)| 1 + elements(part)).sum(),
+        Shape::TriMesh { vertices, triangles } => vertices.len() + triangles.len(),
+        Shape::HeightField { heights, .. } => heights.len(),
+    }
+}
+
+fn sequence(fields: &Fields) -> Result<Option<u64>, String> {
+    match fields.get("seq") {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match value.as_u64() {
+            Some(seq) => Ok(Some(seq)),
+            None => Err("`seq` must be a whole number, zero or above".to_owned()),
+        },
+    }
+}
+
+fn nid(fields: &Fields) -> Result<Nid, String> {
+    match fields.get("nid") {
+        Some(Value::String(text)) => text.parse(),
+        Some(other) => Err(format!("`nid` is {}; it must be a string such as \"0.42\"", kind_of(other))),
+        None => Err("`nid` is missing: the body, as a string such as \"0.42\"".to_owned()),
+    }
+}
+
+fn scene(fields: &Fields) -> Result<String, String> {
+    match fields.get("name") {
+        Some(Value::String(name)) if !name.is_empty() && name.chars().count() <= SCENE_NAME_MAX => Ok(name.clone()),
+        Some(Value::String(_)) => Err(format!("`name` must have 1 to {SCENE_NAME_MAX} characters")),
+        _ => Err("`name` is missing: the scene, as a string".to_owned()),
+    }
+}
+
+fn flag(fields: &Fields, name: &str) -> Result<bool, String> {
+    match fields.get(name) {
+        Some(Value::Bool(flag)) => Ok(*flag),
+        Some(other) => Err(format!("`{name}` is {}; it must be true or false", kind_of(other))),
+        None => Err(format!("`{name}` is missing; it must be true or false")),
+    }
+}
+
+fn within(fields: &Fields, name: &str, low: f32, high: f32) -> Result<f32, String> {
+    let value = fields.get(name).ok_or_else(|| format!("`{name}` is missing: a number from {low} to {high}"))?;
+    let value = number(name, value)?;
+    if value < low || value > high {
+        return Err(format!("`{name}` is {value}; it must be from {low} to {high}"));
+    }
+    Ok(value)
+}
+
+fn vec3(fields: &Fields, name: &str) -> Result<Vec3, String> {
+    let value = fields.get(name).ok_or_else(|| format!("`{name}` is missing: three numbers [x, y, z]"))?;
+    numbers(name, value).map(Vec3::from_array)
+}
+
+fn numbers<const N: usize>(name: &str, value: &Value) -> Result<[f32; N], String> {
+    let Value::Array(values) = value else {
+        return Err(format!("`{name}` is {}; it must be an array of {N} numbers", kind_of(value)));
+    };
+    if values.len() != N {
+        return Err(format!("`{name}` has {} numbers; it must have {N}", values.len()));
+    }
+    let mut out = [0.0; N];
+    for (i, (out, value)) in out.iter_mut().zip(values).enumerate() {
+        *out = number(&format!("{name}[{i}]"), value)?;
+    }
+    Ok(out)
+}
+
+fn number(name: &str, value: &Value) -> Result<f32, String> {
+    match value.as_f64() {
+        Some(value) if value.abs() <= f64::from(ABSURD) => Ok(value as f32),
+        Some(value) => Err(format!("`{name}` is {value:e}; nothing in a world is beyond {ABSURD:e}")),
+        None if value.is_null() => {
+            Err(format!("`{name}` is null; it must be a number (NaN and infinity turn into null in JSON)"))
+        }
+        None => Err(format!("`{name}` is {}; it must be a number", kind_of(value))),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[derive(Serialize)]
+struct Text<'a> {
+    #[serde(flatten)]
+    ask: Ask<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seq: Option<u64>,
+}
+
+/// The commands as they are written; borrowed, so that sending a shape does not copy it.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+enum Ask<'a> {
+    Spawn {
+        shape: &'a Shape,
+        position: Vec3,
+        velocity: Vec3,
+        rotation: Quat,
+        density: f32,
+        restitution: f32,
+        friction: f32,
+    },
+    Impulse {
+        nid: String,
+        impulse: Vec3,
+    },
+    Despawn {
+        nid: String,
+    },
+    Reset,
+    Scene {
+        name: &'a str,
+    },
+    Pause {
+        paused: bool,
+    },
+    Step {
+        ticks: u32,
+    },
+    Speed {
+        factor: f32,
+    },
+}
+
+impl<'a> From<&'a FromClient> for Ask<'a> {
+    fn from(command: &'a FromClient) -> Ask<'a> {
+        match command {
+            FromClient::Spawn(spawn) => Ask::Spawn {
+                shape: &spawn.shape,
+                position: spawn.pose.position,
+                velocity: spawn.velocity,
+                rotation: spawn.pose.rotation,
+                density: spawn.density,
+                restitution: spawn.restitution,
+                friction: spawn.friction,
+            },
+            FromClient::Impulse { nid, impulse } => Ask::Impulse { nid: nid.to_string(), impulse: *impulse },
+            FromClient::Despawn { nid } => Ask::Despawn { nid: nid.to_string() },
+            FromClient::Reset => Ask::Reset,
+            FromClient::Scene { name } => Ask::Scene { name },
+            FromClient::Pause { paused } => Ask::Pause { paused: *paused },
+            FromClient::Step { ticks } => Ask::Step { ticks: *ticks },
+            FromClient::Speed { factor } => Ask::Speed { factor: *factor },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn reason(text: &str) -> String {
+        FromClient::parse(text).unwrap_err().reason
+    }
+
+    #[test]
+    fn the_commands_of_the_protocol_page_are_understood() {
+        let text = r#"{"type":"spawn","seq":3,"shape":{"cuboid":{"half":[1,2,3]}},"position":[0,5,0],
+            "velocity":[1.5,0,0],"rotation":[0,0,0,2],"density":300,"friction":0.9}"#;
+        let parsed = FromClient::parse(text).unwrap();
+        let mut spawn = Spawn::new(Shape::cuboid(1.0, 2.0, 3.0), Vec3::new(0.0, 5.0, 0.0), Vec3::new(1.5, 0.0, 0.0));
+        spawn.density = 300.0;
+        spawn.friction = 0.9;
+        assert_eq!(parsed, Parsed { seq: Some(3), command: FromClient::Spawn(spawn) }, "the rotation is made unit");
+        let parsed = FromClient::parse(r#"{"type":"speed","factor":0.25}"#).unwrap();
+        assert_eq!(parsed, Parsed { seq: None, command: FromClient::Speed { factor: 0.25 } });
+    }
+
+    #[test]
+    fn reasons_name_what_is_wrong() {
+        for (text, part) in [
+            (r#"{"type":"spwan"}"#, "did you mean `spawn`"),
+            (r#"{"type":"explode"}"#, "there are spawn, impulse"),
+            (r#"{"seq":1}"#, "needs a `type`"),
+            (r#"{"type":4}"#, "`type` is a number"),
+            ("[]", "not an array"),
+            ("{\"type\":", "not JSON"),
+            (r#"{"type":"despawn","nid":42}"#, "such as \"0.42\""),
+            (r#"{"type":"despawn","nid":"42"}"#, "not a body id"),
+            (r#"{"type":"impulse","nid":"0.1","impulse":[0,null,0]}"#, "`impulse[1]` is null"),
+            (r#"{"type":"impulse","nid":"0.1","impulse":[0,0,1e30]}"#, "`impulse[2]` is 1e30"),
+            (r#"{"type":"impulse","nid":"0.1","impulse":[0,0]}"#, "has 2 numbers"),
+            (
+                r#"{"type":"spawn","shape":{"ball":{"radius":-1}},"position":[0,0,0],"velocity":[0,0,0]}"#,
+                "radius is -1",
+            ),
+            (r#"{"type":"spawn","shape":{"bal":{"radius":1}},"position":[0,0,0],"velocity":[0,0,0]}"#, "`ball`"),
+            (
+                r#"{"type":"spawn","shape":{"ball":{"radius":1e39}},"position":[0,0,0],"velocity":[0,0,0]}"#,
+                "radius is inf",
+            ),
+            (r#"{"type":"spawn","shape":{"ball":{"radius":1}},"velocity":[0,0,0]}"#, "`position` is missing"),
+            (r#"{"type":"step","ticks":0}"#, "from 1 to 3600"),
+            (r#"{"type":"speed","factor":100}"#, "from 0.05 to 4"),
+            (r#"{"type":"pause","paused":"yes"}"#, "true or false"),
+            (r#"{"type":"scene","name":""}"#, "1 to 64"),
+            (r#"{"type":"reset","seq":-1}"#, "`seq` must be"),
+        ] {
+            assert!(reason(text).contains(part), "{text}: {}", reason(text));
+        }
+        assert_eq!(FromClient::parse(r#"{"type":"spwan","seq":8}"#).unwrap_err().seq, Some(8));
+    }
+
+    #[test]
+    fn too_long_or_too_deep_or_too_rich_is_refused() {
+        assert!(reason(&" ".repeat(TEXT_BYTES_MAX + 1)).contains("65537 bytes"));
+        assert!(reason(&"[".repeat(60_000)).contains("not JSON"));
+        let points: Vec<String> = (0..2000).map(|i| format!("[{i},{},1]", i % 7)).collect();
+        let text = format!(
+            r#"{{"type":"spawn","shape":{{"convex-hull":{{"points":[{}]}}}},"position":[0,0,0],"velocity":[0,0,0]}}"#,
+            points.join(",")
+        );
+        assert!(reason(&text).contains("2000 points"), "{}", reason(&text));
+        let long = format!(r#"{{"type":"{}"}}"#, "x".repeat(60_000));
+        assert!(reason(&long).chars().count() <= REASON_CHARS_MAX);
+    }
+
+    fn vector() -> impl Strategy<Value = Vec3> {
+        (-1e4f32..1e4, -1e4f32..1e4, -1e4f32..1e4).prop_map(|(x, y, z)| Vec3::new(x, y, z))
+    }
+
+    fn any_command() -> impl Strategy<Value = FromClient> {
+        let shape = prop_oneof![
+            (0.01f32..100.0).prop_map(Shape::ball),
+            (0.01f32..9.0, 0.01f32..9.0, 0.01f32..9.0).prop_map(|(x, y, z)| Shape::cuboid(x, y, z)),
+            (0.01f32..9.0, 0.01f32..9.0).prop_map(|(half_height, radius)| Shape::Capsule { half_height, radius }),
+        ];
+        let spawn = (shape, vector(), vector(), 0.0f32..1.0, 1.0f32..1e4).prop_map(|(shape, p, v, bounce, density)| {
+            FromClient::Spawn(Spawn { restitution: bounce, density, ..Spawn::new(shape, p, v) })
+        });
+        prop_oneof![
+            spawn,
+            (any::<u64>(), vector()).prop_map(|(nid, impulse)| FromClient::Impulse { nid: Nid(nid), impulse }),
+            any::<u64>().prop_map(|nid| FromClient::Despawn { nid: Nid(nid) }),
+            Just(FromClient::Reset),
+            "[a-z\"\\\\é]{1,20}".prop_map(|name| FromClient::Scene { name }),
+            any::<bool>().prop_map(|paused| FromClient::Pause { paused }),
+            (1..=STEP_TICKS_MAX).prop_map(|ticks| FromClient::Step { ticks }),
+            (SPEED_MIN..SPEED_MAX).prop_map(|factor| FromClient::Speed { factor }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn commands_survive_the_wire(command in any_command(), seq in any::<Option<u64>>()) {
+            prop_assert_eq!(FromClient::parse(&command.to_text(seq)), Ok(Parsed { seq, command }));
+        }
+
+        #[test]
+        fn rubbish_never_panics(text in ".{0,200}", kind in 0..KNOWN.len(), tail in "[\\[\\]{}\",:a-z0-9.-]{0,80}") {
+            let _ = FromClient::parse(&text);
+            let _ = FromClient::parse(&format!(r#"{{"type":"{}",{tail}}}"#, KNOWN[kind]));
+        }
+
+        #[test]
+        fn damaged_commands_never_panic(command in any_command(), at in any::<prop::sample::Index>(), byte in 32u8..127) {
+            let mut text = command.to_text(Some(1)).into_bytes();
+            let at = at.index(text.len());
+            text[at] = byte;
+            let _ = FromClient::parse(&String::from_utf8_lossy(&text));
+        }
+    }
+}

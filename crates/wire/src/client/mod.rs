@@ -1,0 +1,25 @@
+//! What gateways and clients say to each other: the client protocol, version 1.
+//!
+//! Text messages are JSON and rare: [`ToClient`] one way, [`FromClient`] the other. Binary messages are bodies and
+//! frequent: [`bodies`] writes and reads them. Both directions live here so that a property test can hold each writer
+//! against its reader.
+
+pub mod bodies;
+mod from_client;
+mod nearest;
+mod stats;
+mod to_client;
+
+pub use from_client::{ELEMENTS_MAX, FromClient, Parsed, Reject, SPEED_MAX, SPEED_MIN, STEP_TICKS_MAX, Spawn};
+pub use nearest::nearest;
+pub use stats::{NodeStats, WorldStats};
+pub use to_client::{Bounds, RegionShape, SceneInfo, StaticBody, ToClient};
+
+/// Version of the client protocol, told to every client in its welcome.
+pub const CLIENT_PROTOCOL: u32 = 1;
+
+/// Longest text message a client may send, bytes.
+pub const TEXT_BYTES_MAX: usize = 64 << 10;
+
+/// Slots are below this. It bounds what a viewer must be ready to hold.
+pub const SLOT_LIMIT: u32 = 1 << 20;

@@ -1,0 +1,287 @@
+//! Text messages from a gateway to a client.
+
+use nimbus_model::{Aabb, ClientId, Nid, Quat, RegionId, Shape, Vec3, World};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use super::WorldStats;
+
+/// A world that a client may ask for by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SceneInfo {
+    /// What to ask for.
+    pub name: String,
+    /// One sentence for people who choose.
+    pub about: String,
+}
+
+/// A body that never moves: sent once with the world and never again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StaticBody {
+    /// Its form.
+    pub shape: Shape,
+    /// Where it stands, metres.
+    pub position: Vec3,
+    /// How it is turned.
+    pub rotation: Quat,
+}
+
+/// A box in JSON, which has no infinity: a bound that is infinite is null.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Lowest corner, metres.
+    pub min: [Option<f32>; 3],
+    /// Highest corner, metres.
+    pub max: [Option<f32>; 3],
+}
+
+impl From<&Aabb> for Bounds {
+    fn from(bounds: &Aabb) -> Bounds {
+        let finite = |corner: Vec3| corner.to_array().map(|value| value.is_finite().then_some(value));
+        Bounds { min: finite(bounds.min), max: finite(bounds.max) }
+    }
+}
+
+impl From<&Bounds> for Aabb {
+    fn from(bounds: &Bounds) -> Aabb {
+        let min = bounds.min.map(|value| value.unwrap_or(f32::NEG_INFINITY));
+        let max = bounds.max.map(|value| value.unwrap_or(f32::INFINITY));
+        Aabb::new(Vec3::from_array(min), Vec3::from_array(max))
+    }
+}
+
+/// The space a region has, for the viewer to draw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RegionShape {
+    /// Which region.
+    pub id: RegionId,
+    /// Boxes that make it up.
+    pub boxes: Vec<Bounds>,
+}
+
+/// A text message from a gateway to a client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum ToClient {
+    /// The first message of all.
+    Welcome {
+        /// Version of the client protocol.
+        protocol: u32,
+        /// The gateway's number for the client.
+        client: ClientId,
+        /// Worlds to ask for.
+        scenes: Vec<SceneInfo>,
+    },
+    /// A world was loaded; every body and shape known before is void.
+    World {
+        /// How often a world was loaded.
+        era: u16,
+        /// Its name.
+        name: String,
+        /// One sentence about it.
+        about: String,
+        /// Ticks a second.
+        tick_hz: u32,
+        /// What never moves.
+        statics: Vec<StaticBody>,
+    },
+    /// Which region has which part of space.
+    Map {
+        /// Rises with every change.
+        epoch: u64,
+        /// The regions by number.
+        regions: Vec<RegionShape>,
+    },
+    /// A shape that bodies created from now on may name.
+    Shape {
+        /// Its number.
+        id: u32,
+        /// Its form.
+        shape: Shape,
+    },
+    /// How the timeline runs.
+    Clock {
+        /// True when it stands still.
+        paused: bool,
+        /// 1 is real time.
+        speed: f32,
+    },
+    /// The figures of the world.
+    Stats(WorldStats),
+    /// A command was carried out.
+    Done {
+        /// The client's number for it.
+        seq: Option<u64>,
+        /// The body it was about, if any.
+        #[serde(with = "nid_text")]
+        nid: Option<Nid>,
+    },
+    /// A command was refused.
+    Refused {
+        /// The client's number for it, when it could be read.
+        seq: Option<u64>,
+        /// Why, for a person.
+        reason: String,
+    },
+}
+
+const KNOWN: [&str; 8] = ["welcome", "world", "map", "shape", "clock", "stats", "done", "refused"];
+
+impl ToClient {
+    /// The message that announces a world.
+    pub fn world(world: &World, era: u16) -> ToClient {
+        let fixed = |body: &nimbus_model::BodySpawn| StaticBody {
+            shape: body.desc.shape.clone(),
+            position: body.pose.position,
+            rotation: body.pose.rotation,
+        };
+        ToClient::World {
+            era,
+            name: world.name.clone(),
+            about: world.about.clone(),
+            tick_hz: world.tick_hz,
+            statics: world.statics().map(|(_, body)| fixed(body)).collect(),
+        }
+    }
+
+    /// The message as JSON.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("plain data with string keys always serialises")
+    }
+
+    /// Text as a message: `None` for a type this version does not know, which is to be skipped.
+    pub fn parse(text: &str) -> Result<Option<ToClient>, String> {
+        #[derive(Deserialize)]
+        struct Kind<'a> {
+            #[serde(rename = "type", borrow)]
+            kind: Cow<'a, str>,
+        }
+        let kind: Kind<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if !KNOWN.contains(&kind.kind.as_ref()) {
+            return Ok(None);
+        }
+        serde_json::from_str(text).map(Some).map_err(|error| error.to_string())
+    }
+}
+
+/// Body ids as `origin.serial`: 64 bits do not fit a JavaScript number.
+mod nid_text {
+    use nimbus_model::Nid;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(nid: &Option<Nid>, serializer: S) -> Result<S::Ok, S::Error> {
+        match nid {
+            Some(nid) => serializer.collect_str(nid),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Nid>, D::Error> {
+        let text: Option<String> = Option::deserialize(deserializer)?;
+        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::NodeStats;
+    use nimbus_model::{BodyDesc, Origin, Pose, Tick, Velocity};
+    use proptest::prelude::*;
+
+    fn check(message: ToClient, text: &str) {
+        assert_eq!(message.to_text(), text);
+        assert_eq!(ToClient::parse(text), Ok(Some(message)));
+    }
+
+    #[test]
+    fn texts_are_those_of_the_protocol_page() {
+        let scenes = vec![SceneInfo { name: "rain".into(), about: "It rains.".into() }];
+        check(
+            ToClient::Welcome { protocol: 1, client: ClientId(7), scenes },
+            r#"{"type":"welcome","protocol":1,"client":7,"scenes":[{"name":"rain","about":"It rains."}]}"#,
+        );
+        let half = Aabb::new(Vec3::new(-10.5, f32::NEG_INFINITY, 0.0), Vec3::INFINITY);
+        let regions = vec![RegionShape { id: RegionId(2), boxes: vec![Bounds::from(&half)] }];
+        assert_eq!(Aabb::from(&regions[0].boxes[0]), half);
+        check(
+            ToClient::Map { epoch: 3, regions },
+            r#"{"type":"map","epoch":3,"regions":[{"id":2,"boxes":[{"min":[-10.5,null,0.0],"max":[null,null,null]}]}]}"#,
+        );
+        check(
+            ToClient::Shape { id: 4, shape: Shape::ball(0.3) },
+            r#"{"type":"shape","id":4,"shape":{"ball":{"radius":0.3}}}"#,
+        );
+        check(ToClient::Clock { paused: true, speed: 0.5 }, r#"{"type":"clock","paused":true,"speed":0.5}"#);
+        let nid = Some(Nid::new(Origin(7), 42));
+        check(ToClient::Done { seq: Some(9), nid }, r#"{"type":"done","seq":9,"nid":"7.42"}"#);
+        check(ToClient::Done { seq: None, nid: None }, r#"{"type":"done","seq":null,"nid":null}"#);
+        check(ToClient::Refused { seq: Some(1), reason: "no".into() }, r#"{"type":"refused","seq":1,"reason":"no"}"#);
+    }
+
+    #[test]
+    fn stats_are_those_of_the_protocol_page() {
+        let node = NodeStats {
+            region: Some(RegionId(0)),
+            bodies: 503,
+            awake: 490,
+            step_ms_p50: 1.9,
+            step_ms_p99: 3.2,
+            migrations: 17,
+            epoch: 1,
+            tick: Tick(1234),
+            skew_ms: 0.2,
+            alive: true,
+            ..NodeStats::default()
+        };
+        let stats = WorldStats {
+            tick: Tick(1234),
+            bodies: 2000,
+            clients: 1,
+            scene: "rain".into(),
+            era: 1,
+            speed: 1.0,
+            nodes: vec![node],
+            ..WorldStats::default()
+        };
+        let object = concat!(
+            r#""tick":1234,"bodies":2000,"clients":1,"scene":"rain","era":1,"paused":false,"speed":1.0,"#,
+            r#""nodes":[{"id":0,"region":0,"bodies":503,"awake":490,"step_ms_p50":1.9,"step_ms_p99":3.2,"#,
+            r#""migrations":17,"auras":0,"ghosts":0,"breaches":0,"epoch":1,"#,
+            r#""tick":1234,"late_ticks":0,"skew_ms":0.2,"alive":true}]}"#,
+        );
+        assert_eq!(serde_json::to_string(&stats).unwrap(), format!("{{{object}"));
+        check(ToClient::Stats(stats), &format!(r#"{{"type":"stats",{object}"#));
+    }
+
+    #[test]
+    fn a_world_announces_only_what_never_moves() {
+        let mut world = World::new("pile");
+        world.add_ground(50.0, 50.0);
+        world.add(BodyDesc::dynamic(Shape::ball(0.5)), Pose::IDENTITY, Velocity::ZERO);
+        check(
+            ToClient::world(&world, 3),
+            concat!(
+                r#"{"type":"world","era":3,"name":"pile","about":"","tick_hz":60,"statics":[{"shape":{"cuboid":"#,
+                r#"{"half":[50.0,1.0,50.0]}},"position":[0.0,-1.0,0.0],"rotation":[0.0,0.0,0.0,1.0]}]}"#
+            ),
+        );
+    }
+
+    #[test]
+    fn unknown_types_are_skipped_and_broken_ones_are_errors() {
+        assert_eq!(ToClient::parse(r#"{"type":"weather","rain":true}"#), Ok(None));
+        assert!(ToClient::parse(r#"{"type":"clock","paused":7}"#).is_err());
+        assert!(ToClient::parse(r#"{"kind":"clock"}"#).is_err());
+        assert!(ToClient::parse("[").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn rubbish_never_panics(text in ".{0,200}", kind in 0..KNOWN.len(), tail in "[\\[\\]{}\",:a-z0-9.-]{0,80}") {
+            let _ = ToClient::parse(&text);
+            let _ = ToClient::parse(&format!(r#"{{"type":"{}",{tail}}}"#, KNOWN[kind]));
+        }
+    }
+}
