@@ -9,7 +9,7 @@ fn project() -> PathBuf {
 }
 
 fn read_good(name: &str) -> World {
-    let text = fs::read_to_string(project().join(name)).unwrap();
+    let text = fs::read_to_string(project().join(name)).expect("an example");
     let world = world_file::parse(&text, name).unwrap_or_else(|problems| panic!("{problems}"));
     let again =
         world_file::parse(&world_file::write(&world), "written").unwrap_or_else(|problems| panic!("{problems}"));

@@ -10,7 +10,7 @@ fn good() -> &'static [String] {
     GOOD.get_or_init(|| {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/");
         ["hello.toml", "playground.toml"]
-            .map(|name| std::fs::read_to_string(format!("{folder}{name}")).unwrap())
+            .map(|name| std::fs::read_to_string(format!("{folder}{name}")).expect("an example"))
             .to_vec()
     })
 }
@@ -67,7 +67,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn arbitrary_text_is_refused_in_words(text in any::<String>()) {
@@ -116,6 +116,8 @@ fn depth_and_length_are_survived() {
         format!("name = \"{}\"", "x".repeat(1_000_000)),
         "[a]\n".repeat(10_000),
         "[[bodies]]\nname = \"x\"\n".repeat(50_000),
+        "[[bodies]]\nrepeat = { count = [200000, 200000, 200000], spacing = [1, 1, 1] }\n".repeat(5_000),
+        format!("bodies = [{}]", (0..50_000).map(|i| format!("{{ name = \"x{i}\" }},")).collect::<String>()),
         "[[joints]]\na = \"nobody\"\nb = \"none\"\nkind = \"fixed\"\n".repeat(20_000),
     ] {
         let problems = world_file::parse(&text, "hostile.toml").unwrap_err();

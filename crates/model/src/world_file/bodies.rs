@@ -92,14 +92,12 @@ impl Names {
             None => (text, Some(0)),
         };
         let Some(named) = self.named.get(name) else {
-            if !node.is_full() {
-                let near = nearest(name, self.named.keys().take(COMPARED_MAX).map(String::as_str));
-                let remedy = match near {
-                    Some(near) => format!("did you mean \"{near}\"?"),
-                    None => "give a body this name, or use the name of one".to_owned(),
-                };
-                node.problem(format_args!("is \"{}\", but no body has this name", shown(text)), remedy);
-            }
+            let compared = if node.is_full() { 0 } else { COMPARED_MAX };
+            let remedy = match nearest(name, self.named.keys().take(compared).map(String::as_str)) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => "give a body this name, or use the name of one".to_owned(),
+            };
+            node.problem(format_args!("is \"{}\", but no body has this name", shown(text)), remedy);
             return None;
         };
         let last = named.count.saturating_sub(1);
@@ -133,14 +131,15 @@ pub(super) fn read_bodies(node: &Node<'_>, rules: &Rules) -> (Vec<BodySpawn>, Na
         let first = total.min(BODIES_MAX) as u32;
         let (desc, place) = (read_desc(&table, rules), read_place(&table, rules));
         let count = place.as_ref().map_or(1, |p| p.total());
-        if total <= BODIES_MAX && total + count > BODIES_MAX {
+        let sum = total.saturating_add(count);
+        if total <= BODIES_MAX && sum > BODIES_MAX {
             let at = table.get("repeat");
             at.as_ref().unwrap_or(&item).problem(
-                format_args!("brings the world to {} bodies; a file may describe at most {BODIES_MAX}", total + count),
+                format_args!("brings the world to {sum} bodies; a file may describe at most {BODIES_MAX}"),
                 "lower repeat.count, remove bodies, or let an injection add them over time",
             );
         }
-        total += count;
+        total = sum;
         if let Some(name) = table.get("name") {
             read_name(&name, &mut names, first, count.min(BODIES_MAX) as u32, desc.as_ref().map(|d| d.kind));
         }
@@ -206,13 +205,11 @@ impl Place {
             at.problem(what, "move it inside, or enlarge kill_box");
         }
         if desc.kind == BodyKind::Static {
-            for key in ["velocity", "spin"] {
-                if let Some(node) = table.get(key).filter(|_| self.velocity != Velocity::ZERO) {
-                    node.problem(
-                        "belongs to a static body, which never moves",
-                        "remove it, or write kind = \"kinematic\"",
-                    );
-                }
+            let Velocity { linear, angular } = self.velocity;
+            for (key, _) in [("velocity", linear), ("spin", angular)].iter().filter(|(_, v)| *v != Vec3::ZERO) {
+                let at = table.get(key);
+                let remedy = "remove it, or write kind = \"kinematic\"";
+                at.as_ref().unwrap_or(table.node()).problem("belongs to a static body, which never moves", remedy);
             }
         }
     }

@@ -52,21 +52,20 @@ fn read_injection(node: &Node<'_>, rules: &Rules) -> Option<Injection> {
     let count = table
         .need("count", "add count, how many bodies appear in all")
         .and_then(|n| n.whole(1, INJECTED_MAX, "write how many bodies appear in all"));
-    let velocity = |key: &str| {
-        table.or(key, Vec3::ZERO, |node| node.vector().inspect(|velocity| rules.check_speed(node, *velocity)))
-    };
+    let velocity = |key: &str| table.or(key, Vec3::ZERO, |n| n.vector());
     let (velocity_min, velocity_max) = (velocity("velocity_min"), velocity("velocity_max"));
     let turned = table.or("turned", false, |n| n.flag());
     let choices = table.need("choices", "add choices = [{ shape = { ball = { radius = 0.5 } } }]");
     let choices = choices.and_then(|node| read_choices(&node, rules));
     let (velocity_min, velocity_max) = (velocity_min?, velocity_max?);
+    let velocity_node = table.get("velocity_min").or(table.get("velocity_max"));
+    let velocity_node = velocity_node.as_ref().unwrap_or(node);
     if !velocity_min.cmple(velocity_max).all() {
-        let at = table.get("velocity_min").or(table.get("velocity_max"));
-        let remedy = "write both; on every axis the lower value belongs to velocity_min";
-        at.as_ref().unwrap_or(node).problem("is above velocity_max", remedy);
+        let remedy = "write velocity_min and velocity_max; on every axis the lower value belongs to velocity_min";
+        velocity_node.problem("does not fit: velocity_min is above velocity_max", remedy);
         return None;
     }
-    rules.check_speed(node, velocity_min.abs().max(velocity_max.abs()));
+    rules.check_speed(velocity_node, velocity_min.abs().max(velocity_max.abs()));
     Some(Injection {
         volume: volume?,
         per_second: per_second?,

@@ -1,7 +1,7 @@
 //! The world file: a world as TOML, for people to write.
 //!
 //! [`parse`] turns text into a [`World`] that cannot be wrong, or into all [`Problems`] at once, each with its line and
-//! a remedy. [`write`] is its inverse. The format is described in `docs/world-file.md`.
+//! a remedy. [`write()`] is its inverse. The format is described in `docs/world-file.md`.
 
 mod bodies;
 mod events;
@@ -108,12 +108,9 @@ fn read(text: &str, sink: &Sink<'_>) -> Option<World> {
         Err(error) => {
             let at = error.span().map_or(0, |span| span.start);
             let what = format!("is not valid TOML: {}", error.message().replace('\n', "; "));
-            sink.add(
-                at,
-                String::new(),
-                what,
-                "correct this line, or a bracket or quote left open before it".to_owned(),
-            );
+            let twice = error.message().starts_with("duplicate");
+            let open = "correct this line, or a bracket or quote left open before it";
+            sink.add(at, String::new(), what, if twice { "remove one of the two" } else { open }.to_owned());
             None
         }
     }
@@ -203,4 +200,75 @@ fn read_box(node: &Node<'_>) -> Option<Aabb> {
         return None;
     }
     Some(Aabb::new(min, max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manual_names_every_key_and_word() {
+        let manual = include_str!("../../../../docs/world-file.md");
+        let lists = [
+            WORLD_KEYS,
+            TOLERANCES_KEYS,
+            BOX_KEYS,
+            bodies::DESC_KEYS,
+            bodies::PLACE_KEYS,
+            bodies::REPEAT_KEYS,
+            bodies::GROUPS_KEYS,
+            bodies::KIND_WORDS,
+            bodies::AXES,
+            shapes::SHAPES,
+            shapes::PART_KEYS,
+            shapes::TURN_KEYS,
+            layouts::LAYOUTS,
+            layouts::REGION_BOX_KEYS,
+            joints::JOINTS,
+            joints::JOINT_KEYS,
+            joints::MOTOR_KEYS,
+            joints::ANCHOR_KEYS,
+            events::INJECTION_KEYS,
+            events::PUSH_KEYS,
+        ];
+        let all = lists.iter().chain(&layouts::LAYOUT_KEYS).chain(&joints::JOINT_KIND_KEYS).copied().flatten();
+        let named = |word: &str| {
+            let forms = [format!("`{word}`"), format!("`\"{word}\"`"), format!("{word} = ")];
+            forms.iter().any(|form| manual.contains(form))
+        };
+        let missing: Vec<_> = all.filter(|word| !named(word)).collect();
+        assert!(missing.is_empty(), "docs/world-file.md does not name {missing:?}");
+    }
+
+    #[test]
+    fn a_world_of_nothing_but_a_name_has_every_default() {
+        assert_eq!(parse("name = \"bare\"", "bare.toml"), Ok(World::new("bare")));
+    }
+
+    #[test]
+    fn copies_run_along_x_first_and_share_their_description() {
+        let text = "name = \"w\"\n[[bodies]]\nname = \"b\"\nshape = { ball = { radius = 0.5 } }\nposition = [1, 2, 3]\n\
+                    repeat = { count = [2, 3, 2], spacing = [10, 20, -30] }\n[[script]]\ntick = 9\nbody = \"b[3]\"\n\
+                    [[script]]\ntick = 4\nbody = \"b[11]\"\n";
+        let world = parse(text, "w.toml").unwrap();
+        let places: Vec<[f32; 3]> = world.bodies.iter().map(|b| b.pose.position.to_array()).collect();
+        assert_eq!(places[..4], [[1.0, 2.0, 3.0], [11.0, 2.0, 3.0], [1.0, 22.0, 3.0], [11.0, 22.0, 3.0]]);
+        assert_eq!((places.len(), places[11]), (12, [11.0, 42.0, -27.0]));
+        assert!(std::sync::Arc::ptr_eq(&world.bodies[0].desc, &world.bodies[11].desc));
+        let script: Vec<_> = world.script.iter().map(|push| (push.tick.0, push.body)).collect();
+        assert_eq!(script, [(4, 11), (9, 3)], "pushes are put in order of tick");
+    }
+
+    #[test]
+    fn turns_and_rounded_quaternions_are_unit_rotations() {
+        let body = |place: &str| {
+            let text = format!("name = \"w\"\n[[bodies]]\nshape = {{ ball = {{ radius = 0.5 }} }}\n{place}\n");
+            parse(&text, "w.toml").unwrap().bodies[0].pose.rotation
+        };
+        let turned = body("turn = { axis = [0, 3, 0], degrees = 90 }");
+        let written = body("rotation = [0, 0.7071, 0, 0.7071]");
+        assert!((turned * glam::Vec3::X - glam::Vec3::NEG_Z).length() < 1e-6, "{turned}");
+        assert!((turned.length() - 1.0).abs() < 1e-6 && (written.length() - 1.0).abs() < 1e-6);
+        assert!(turned.angle_between(written) < 1e-3);
+    }
 }

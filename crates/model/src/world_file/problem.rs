@@ -68,9 +68,15 @@ impl<'t> Sink<'t> {
         Sink { text, line_starts, found: RefCell::new(Vec::new()), more: Cell::new(0) }
     }
 
-    /// Line and column, both from 1, of a byte offset.
-    pub(super) fn position(&self, at: usize) -> (usize, usize) {
-        let line = self.line_starts.partition_point(|&start| start <= at).max(1);
+    /// Line, from 1, of a byte offset.
+    pub(super) fn line(&self, at: usize) -> usize {
+        self.line_starts.partition_point(|&start| start <= at).max(1)
+    }
+
+    /// Line and column, both from 1, of a byte offset. Walks the line, which may be the whole file, so it is asked only
+    /// for problems that are listed.
+    fn position(&self, at: usize) -> (usize, usize) {
+        let line = self.line(at);
         let start = self.line_starts[line - 1];
         let column = self.text[start..].char_indices().take_while(|(i, _)| start + i < at).count();
         (line, column + 1)

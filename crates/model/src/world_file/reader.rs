@@ -71,7 +71,7 @@ impl<'a> Node<'a> {
 
     /// Line of the file on which the value begins.
     pub(super) fn line(&self) -> usize {
-        self.sink.position(self.at).0
+        self.sink.line(self.at)
     }
 
     /// True for values in square brackets.
@@ -107,8 +107,8 @@ impl<'a> Node<'a> {
         let overflowed = number.is_infinite() && !digits.contains("inf");
         if number.is_nan() || overflowed {
             self.problem(
-                format_args!("is {}; it must be a number that can be held", shown(digits)),
-                "write an ordinary number, for example 0.5",
+                format_args!("is {}; it must be an ordinary number", shown(digits)),
+                "write one, for example 0.5; the largest is 3.4e38",
             );
             return None;
         }
