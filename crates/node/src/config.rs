@@ -31,7 +31,7 @@ pub enum Planted {
     DropRefused,
     /// Arrivals keep eight times their speed.
     FastArrival,
-    /// Acknowledgements are ignored, and so is the limit on unacknowledged items.
+    /// Acknowledgements are ignored.
     DeafToAcks,
     /// Gateways are not told of deaths.
     SilentDeath,

@@ -326,7 +326,7 @@ impl Node {
 
     /// How many of them are awake.
     pub fn awake_count(&self) -> usize {
-        self.physics.awake().count()
+        self.physics.awake_len()
     }
 
     /// What a body it owns is doing.
@@ -347,8 +347,8 @@ impl Node {
         })
     }
 
-    /// Length of every queue that something outside can make grow.
-    pub fn queues(&self) -> impl Iterator<Item = (Address, usize)> {
+    /// Every queue that something outside can make grow: for whom, how long, and when its oldest item was said.
+    pub fn queues(&self) -> impl Iterator<Item = (Address, usize, Option<Tick>)> {
         self.outbox.lengths()
     }
 

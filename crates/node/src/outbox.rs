@@ -62,9 +62,12 @@ impl Outbox {
         self.lanes.keys().copied()
     }
 
-    /// Items not yet acknowledged, per peer.
-    pub(crate) fn lengths(&self) -> impl Iterator<Item = (Address, usize)> {
-        self.lanes.iter().map(|(to, lane)| (*to, lane.waiting().len()))
+    /// Per peer: how many items are not yet acknowledged, and when the oldest of them was said.
+    pub(crate) fn lengths(&self) -> impl Iterator<Item = (Address, usize, Option<Tick>)> {
+        self.lanes.iter().map(|(to, lane)| {
+            let mut waiting = lane.waiting();
+            (*to, waiting.len(), waiting.next().map(|(said, _)| *said))
+        })
     }
 
     /// Items not yet acknowledged, with the peer each is for.

@@ -206,12 +206,14 @@ pub fn states(columns: &[u8]) -> impl ExactSizeIterator<Item = (u32, Pose)> {
     })
 }
 
+#[inline]
 fn put_head(kind: u32, count: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(&kind.to_le_bytes());
     out.extend_from_slice(&(count as u32).to_le_bytes());
 }
 
 /// The nearest step; the sum with half a step is cut towards zero, which is what rounding costs least.
+#[inline]
 fn quantised(component: f32) -> i16 {
     let scaled = component.clamp(-1.0, 1.0) * ROTATION_SCALE;
     (scaled + 0.5f32.copysign(scaled)) as i16

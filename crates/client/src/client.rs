@@ -1,0 +1,362 @@
+//! The client itself: messages in, knowledge and commands out.
+
+use nimbus_model::{Aabb, ClientId, Nid, RegionId, Shape, Tick, Vec3};
+use nimbus_wire::client::bodies::{self, Bodies};
+use nimbus_wire::client::{FromClient, SceneInfo, Spawn, StaticBody, ToClient, WorldStats};
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::bodies::{Body, BodyStore};
+
+/// Answers kept for whoever asked; older ones are forgotten.
+const ANSWERS_MAX: usize = 4096;
+
+/// What became of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The number that the command went out with.
+    pub seq: Option<u64>,
+    /// The body it was about, if any; or why it was refused.
+    pub outcome: Result<Option<Nid>, String>,
+}
+
+/// What a client did not believe or did not understand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// Messages that were no messages.
+    pub messages: u64,
+    /// Messages of a type or kind that this version does not know.
+    pub skipped: u64,
+    /// Records about a body that is not known, or older than what is.
+    pub records: u64,
+    /// Bodies whose shape was not announced. They are kept.
+    pub shapeless: u64,
+}
+
+/// The world that was loaded last.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Loaded {
+    era: u16,
+    name: String,
+    tick_hz: u32,
+    statics: Vec<StaticBody>,
+}
+
+/// Everything one client knows. Feed it what the gateway sends, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Client {
+    id: Option<ClientId>,
+    scenes: Vec<SceneInfo>,
+    world: Option<Loaded>,
+    map_epoch: Option<u64>,
+    map: BTreeMap<RegionId, Vec<Aabb>>,
+    clock: Option<(bool, f32)>,
+    stats: Option<WorldStats>,
+    shapes: BTreeMap<u32, Shape>,
+    bodies: BodyStore,
+    tick: Option<Tick>,
+    answers: VecDeque<Answer>,
+    dropped: Dropped,
+    seq: u64,
+}
+
+impl Client {
+    /// A client that knows nothing yet.
+    pub fn new() -> Client {
+        Client::default()
+    }
+
+    /// A text message from the gateway.
+    pub fn handle_text(&mut self, text: &str) {
+        let message = match ToClient::parse(text) {
+            Ok(Some(message)) => message,
+            Ok(None) => {
+                self.dropped.skipped += 1;
+                return;
+            }
+            Err(_) => {
+                self.dropped.messages += 1;
+                return;
+            }
+        };
+        match message {
+            ToClient::Welcome { client, scenes, .. } => (self.id, self.scenes) = (Some(client), scenes),
+            ToClient::World { era, name, tick_hz, statics, .. } => {
+                self.world = Some(Loaded { era, name, tick_hz, statics });
+                self.shapes.clear();
+                self.bodies = BodyStore::default();
+                self.tick = None;
+            }
+            ToClient::Map { epoch, regions } => {
+                self.map_epoch = Some(epoch);
+                let boxes = |bounds: &[nimbus_wire::client::Bounds]| bounds.iter().map(Aabb::from).collect();
+                self.map = regions.iter().map(|region| (region.id, boxes(&region.boxes))).collect();
+            }
+            ToClient::Shape { id, shape } => {
+                self.shapes.insert(id, shape);
+            }
+            ToClient::Clock { paused, speed } => self.clock = Some((paused, speed)),
+            ToClient::Stats(stats) => self.stats = Some(stats),
+            ToClient::Done { seq, nid } => self.answered(Answer { seq, outcome: Ok(nid) }),
+            ToClient::Refused { seq, reason } => self.answered(Answer { seq, outcome: Err(reason) }),
+        }
+    }
+
+    /// A binary message from the gateway.
+    pub fn handle_binary(&mut self, bytes: &[u8]) {
+        let store = &mut self.bodies;
+        let ignored = match bodies::decode(bytes) {
+            Ok(Some(Bodies::Create(records))) => {
+                for create in bodies::creates(records) {
+                    self.dropped.shapeless += u64::from(!self.shapes.contains_key(&create.shape));
+                    store.create(create);
+                }
+                0
+            }
+            Ok(Some(Bodies::Destroy(records))) => bodies::slots(records).filter(|slot| !store.destroy(*slot)).count(),
+            Ok(Some(Bodies::Owner(records))) => {
+                bodies::owners(records).filter(|(slot, region)| !store.own(*slot, *region)).count()
+            }
+            Ok(Some(Bodies::State(tick, columns))) => {
+                self.tick = self.tick.max(Some(tick));
+                bodies::states(columns).filter(|(slot, pose)| !store.place(*slot, tick, *pose)).count()
+            }
+            Ok(None) => {
+                self.dropped.skipped += 1;
+                0
+            }
+            Err(_) => {
+                self.dropped.messages += 1;
+                0
+            }
+        };
+        self.dropped.records += ignored as u64;
+    }
+
+    /// All bodies in order of id.
+    pub fn bodies(&self) -> impl Iterator<Item = &Body> {
+        self.bodies.iter()
+    }
+
+    /// How many bodies are known.
+    pub fn len(&self) -> usize {
+        self.bodies.len()
+    }
+
+    /// True when no body is known.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The body of this id.
+    pub fn body(&self, nid: Nid) -> Option<&Body> {
+        self.bodies.by_nid(nid)
+    }
+
+    /// The body in this slot.
+    pub fn body_in(&self, slot: u32) -> Option<&Body> {
+        self.bodies.by_slot(slot)
+    }
+
+    /// The shape of this number.
+    pub fn shape(&self, id: u32) -> Option<&Shape> {
+        self.shapes.get(&id)
+    }
+
+    /// The gateway's number for this client; none before the welcome.
+    pub fn id(&self) -> Option<ClientId> {
+        self.id
+    }
+
+    /// Worlds that may be asked for.
+    pub fn scenes(&self) -> &[SceneInfo] {
+        &self.scenes
+    }
+
+    /// Name of the world; none before one is known.
+    pub fn world(&self) -> Option<&str> {
+        self.world.as_ref().map(|world| world.name.as_str())
+    }
+
+    /// How often a world was loaded; none before one is known.
+    pub fn era(&self) -> Option<u16> {
+        self.world.as_ref().map(|world| world.era)
+    }
+
+    /// Ticks a second; none before a world is known.
+    pub fn tick_hz(&self) -> Option<u32> {
+        self.world.as_ref().map(|world| world.tick_hz)
+    }
+
+    /// What never moves.
+    pub fn statics(&self) -> &[StaticBody] {
+        self.world.as_ref().map_or(&[], |world| &world.statics)
+    }
+
+    /// Which region has which boxes.
+    pub fn map(&self) -> &BTreeMap<RegionId, Vec<Aabb>> {
+        &self.map
+    }
+
+    /// Epoch of the map; none before one is known.
+    pub fn map_epoch(&self) -> Option<u64> {
+        self.map_epoch
+    }
+
+    /// Whether the timeline stands still, and its speed; none before they are known.
+    pub fn clock(&self) -> Option<(bool, f32)> {
+        self.clock
+    }
+
+    /// The latest figures.
+    pub fn stats(&self) -> Option<&WorldStats> {
+        self.stats.as_ref()
+    }
+
+    /// The latest tick that a body was seen at, since the world was loaded.
+    pub fn tick(&self) -> Option<Tick> {
+        self.tick
+    }
+
+    /// What was not believed or not understood.
+    pub fn dropped(&self) -> &Dropped {
+        &self.dropped
+    }
+
+    /// Answers that came since the last call, oldest first.
+    pub fn take_answers(&mut self) -> Vec<Answer> {
+        self.answers.drain(..).collect()
+    }
+
+    /// The number of the command that was made last.
+    pub fn last_seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// Asks for a body.
+    pub fn spawn(&mut self, spawn: Spawn) -> String {
+        self.command(&FromClient::Spawn(spawn))
+    }
+
+    /// Pushes a body, N s.
+    pub fn impulse(&mut self, nid: Nid, impulse: Vec3) -> String {
+        self.command(&FromClient::Impulse { nid, impulse })
+    }
+
+    /// Removes a body.
+    pub fn despawn(&mut self, nid: Nid) -> String {
+        self.command(&FromClient::Despawn { nid })
+    }
+
+    /// Loads the present world again.
+    pub fn reset(&mut self) -> String {
+        self.command(&FromClient::Reset)
+    }
+
+    /// Loads another world.
+    pub fn scene(&mut self, name: &str) -> String {
+        self.command(&FromClient::Scene { name: name.to_owned() })
+    }
+
+    /// Stops or resumes the timeline.
+    pub fn pause(&mut self, paused: bool) -> String {
+        self.command(&FromClient::Pause { paused })
+    }
+
+    /// Runs some ticks while paused.
+    pub fn step(&mut self, ticks: u32) -> String {
+        self.command(&FromClient::Step { ticks })
+    }
+
+    /// Sets the speed of the timeline.
+    pub fn speed(&mut self, factor: f32) -> String {
+        self.command(&FromClient::Speed { factor })
+    }
+
+    fn command(&mut self, command: &FromClient) -> String {
+        self.seq += 1;
+        command.to_text(Some(self.seq))
+    }
+
+    fn answered(&mut self, answer: Answer) {
+        if self.answers.len() == ANSWERS_MAX {
+            self.answers.pop_front();
+        }
+        self.answers.push_back(answer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nimbus_model::{BodyKind, Pose};
+    use nimbus_wire::client::bodies::Create;
+    use nimbus_wire::client::{Bounds, Parsed, RegionShape};
+    use proptest::prelude::*;
+
+    fn create(slot: u32, nid: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let (region, kind, pose) = (RegionId(1), BodyKind::Dynamic, Pose::IDENTITY);
+        let body = Create { slot, nid: Nid(nid), shape: 7, region, kind, sensor: false, pose };
+        bodies::encode_create([body].into_iter(), &mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn a_loaded_world_voids_what_was_known() {
+        let mut client = Client::new();
+        client.handle_text(&ToClient::Shape { id: 7, shape: Shape::ball(1.0) }.to_text());
+        client.handle_binary(&create(3, 9));
+        assert_eq!((client.len(), client.dropped().shapeless), (1, 0));
+        client.handle_text(&ToClient::world(&nimbus_model::World::new("next"), 2).to_text());
+        assert!(client.is_empty() && client.shape(7).is_none());
+        assert_eq!((client.era(), client.world()), (Some(2), Some("next")));
+        client.handle_binary(&create(3, 9));
+        assert_eq!(client.dropped().shapeless, 1, "its shape must be announced again");
+    }
+
+    #[test]
+    fn infinite_bounds_come_back() {
+        let mut client = Client::new();
+        let regions = vec![RegionShape { id: RegionId(4), boxes: vec![Bounds::from(&Aabb::EVERYTHING)] }];
+        client.handle_text(&ToClient::Map { epoch: 2, regions }.to_text());
+        assert_eq!(client.map()[&RegionId(4)], [Aabb::EVERYTHING]);
+        assert_eq!(client.map_epoch(), Some(2));
+    }
+
+    #[test]
+    fn unknown_messages_are_skipped_and_rubbish_is_dropped() {
+        let mut client = Client::new();
+        client.handle_text(r#"{"type":"weather"}"#);
+        client.handle_binary(&[99, 0, 0, 0, 0, 0, 0, 0]);
+        client.handle_text("what?");
+        client.handle_binary(&[1, 2, 3]);
+        let mut bytes = Vec::new();
+        bodies::encode_destroy(&[1, 2], &mut bytes);
+        client.handle_binary(&bytes);
+        assert_eq!(*client.dropped(), Dropped { messages: 2, skipped: 2, records: 2, shapeless: 0 });
+    }
+
+    #[test]
+    fn commands_are_numbered_and_answers_find_them() {
+        let mut client = Client::new();
+        let command = FromClient::Despawn { nid: Nid(3) };
+        assert_eq!(FromClient::parse(&client.despawn(Nid(3))), Ok(Parsed { seq: Some(1), command }));
+        assert_eq!(FromClient::parse(&client.reset()), Ok(Parsed { seq: Some(2), command: FromClient::Reset }));
+        client.handle_text(&ToClient::Done { seq: Some(client.last_seq()), nid: None }.to_text());
+        assert_eq!(client.take_answers(), [Answer { seq: Some(2), outcome: Ok(None) }]);
+        assert!(client.take_answers().is_empty());
+    }
+
+    proptest! {
+        #[test]
+        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0u8..6, count in 0u8..8) {
+            let mut client = Client::new();
+            let mut framed = vec![kind, 0, 0, 0, count, 0, 0, 0];
+            framed.extend(&bytes);
+            client.handle_binary(&framed);
+            client.handle_binary(&bytes);
+            client.handle_text(&String::from_utf8_lossy(&bytes));
+            prop_assert_eq!(client.bodies().count(), client.len());
+        }
+    }
+}

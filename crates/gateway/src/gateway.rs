@@ -1,0 +1,482 @@
+//! The gateway itself: the order in which a tick does things, and the way in for frames, clients and the shell.
+
+use nimbus_model::{ClientId, Nid, RegionId, Tick, World};
+use nimbus_space::PartitionMap;
+use nimbus_wire::client::{
+    Bounds, CLIENT_PROTOCOL, FromClient, Parsed, RegionShape, Reject, SceneInfo, ToClient, WorldStats, nearest,
+};
+use nimbus_wire::{Address, Command, CommandRef, Content, Frame, GatewayId, Item, Order, Outcome, StateUpdate};
+use std::sync::Arc;
+
+use crate::lanes::{Lanes, Sender};
+use crate::orders::{Orders, spawn_command};
+use crate::replicas::{Replica, Replicas, Voice};
+use crate::sessions::{Allowance, Sessions};
+use crate::stats::Stats;
+use crate::stream::Stream;
+use crate::{Counters, Message, Outputs, Request};
+
+/// State frames kept between two ticks.
+const STATE_FRAMES_MAX: usize = 4096;
+/// Frames kept that speak of a world that is about to be loaded.
+const EARLY_FRAMES_MAX: usize = 4096;
+/// Maps that wait for their tick.
+const MAPS_MAX: usize = 64;
+
+/// What a gateway is told once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GatewayConfig {
+    /// Which gateway of the deployment it is.
+    pub id: GatewayId,
+    /// Which life of the gateway it is; raised with every restart.
+    pub epoch: u32,
+    /// Clients it serves at once.
+    pub clients_max: usize,
+    /// Commands to the world that one client may give in a second of the timeline.
+    pub commands_per_second: u32,
+    /// Commands it may save up.
+    pub command_burst: u32,
+}
+
+impl Default for GatewayConfig {
+    fn default() -> Self {
+        let id = GatewayId::default();
+        GatewayConfig { id, epoch: 1, clients_max: 1000, commands_per_second: 200, command_burst: 400 }
+    }
+}
+
+/// A world that takes effect at a named tick.
+#[derive(Debug)]
+struct Upcoming {
+    world: Arc<World>,
+    era: u16,
+    map: PartitionMap,
+    at: Tick,
+}
+
+/// One gateway, sans-IO and deterministic.
+///
+/// Between ticks, [`Gateway::handle`] takes frames and [`Gateway::client_text`] takes commands; both only note what
+/// came. [`Gateway::tick`] applies it all and appends to [`Outputs`]. While the timeline stands still the shell either
+/// calls `tick` again with the same tick or calls [`Gateway::poll`], so that clients are still let in and answered.
+#[derive(Debug)]
+pub struct Gateway {
+    config: GatewayConfig,
+    scenes: Vec<SceneInfo>,
+    world: Arc<World>,
+    era: u16,
+    map: PartitionMap,
+    now: Tick,
+    upcoming: Option<Upcoming>,
+    /// Maps that wait for their tick, each with the number of loads asked for before it: a load voids older ones.
+    maps: Vec<(u64, PartitionMap)>,
+    loads: u64,
+    early: Vec<Frame>,
+    paused: bool,
+    speed: f32,
+    /// Texts for everybody who is settled.
+    news: Vec<Message>,
+    lanes: Lanes,
+    states: Vec<(Voice, Vec<StateUpdate>)>,
+    replicas: Replicas,
+    stream: Stream,
+    sessions: Sessions,
+    orders: Orders,
+    stats: Stats,
+    counters: Counters,
+}
+
+impl Gateway {
+    /// A gateway to a world that runs already or is about to; bodies become known as regions tell of them.
+    pub fn new(
+        config: GatewayConfig,
+        scenes: Vec<SceneInfo>,
+        world: Arc<World>,
+        era: u16,
+        map: PartitionMap,
+    ) -> Gateway {
+        Gateway {
+            stats: Stats::of_new_world(&world.name, era, Tick(0)),
+            config,
+            scenes,
+            world,
+            era,
+            map,
+            now: Tick(0),
+            upcoming: None,
+            maps: Vec::new(),
+            loads: 0,
+            early: Vec::new(),
+            paused: false,
+            speed: 1.0,
+            news: Vec::new(),
+            lanes: Lanes::default(),
+            states: Vec::new(),
+            replicas: Replicas::default(),
+            stream: Stream::default(),
+            sessions: Sessions::default(),
+            orders: Orders::default(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Another world takes over at a named tick. Until then the present one goes on; then every replica, lane and
+    /// command under way is void. A later call replaces one that has not taken effect.
+    pub fn load(&mut self, world: Arc<World>, era: u16, map: PartitionMap, at: Tick) {
+        self.loads += 1;
+        self.early.clear();
+        self.upcoming = Some(Upcoming { world, era, map, at });
+    }
+
+    /// Boundaries change at the tick that the map names.
+    pub fn set_map(&mut self, map: PartitionMap) {
+        if self.maps.len() == MAPS_MAX {
+            self.maps.remove(0);
+        }
+        self.maps.push((self.loads, map));
+    }
+
+    /// The timeline stops, resumes or changes speed; clients are told.
+    pub fn set_clock(&mut self, paused: bool, speed: f32) {
+        if (paused, speed) != (self.paused, self.speed) {
+            (self.paused, self.speed) = (paused, speed);
+            self.news.push(ToClient::Clock { paused, speed }.into());
+        }
+    }
+
+    /// New figures, sent to clients twice a second of the timeline.
+    pub fn set_stats(&mut self, stats: WorldStats) {
+        self.stats.set(stats);
+    }
+
+    /// Sends the figures now. For the shell, twice a second of real time, while the timeline stands still.
+    pub fn broadcast_stats(&mut self, out: &mut Outputs) {
+        let message = self.stats.message();
+        self.news.push(message);
+        self.poll(out);
+    }
+
+    /// Lets a client in; its first picture comes with the next tick or poll. Or the reason why not, for a person.
+    pub fn connect(&mut self, client: ClientId) -> Result<(), String> {
+        self.sessions.connect(client, self.config.clients_max, self.allowance())
+    }
+
+    /// A client is gone. What it asked for is still carried out.
+    pub fn disconnect(&mut self, client: ClientId) {
+        self.sessions.disconnect(client);
+    }
+
+    /// A text message from a client.
+    pub fn client_text(&mut self, client: ClientId, text: &str) {
+        if !self.sessions.knows(client) {
+            self.counters.messages_unknown_client += 1;
+            return;
+        }
+        match FromClient::parse(text) {
+            Ok(parsed) => self.command(client, parsed),
+            Err(reject) => self.sessions.rubbish(client, reject, &mut self.counters),
+        }
+    }
+
+    /// A binary message from a client; there are none in this version.
+    pub fn client_binary(&mut self, client: ClientId, _bytes: &[u8]) {
+        if !self.sessions.knows(client) {
+            self.counters.messages_unknown_client += 1;
+            return;
+        }
+        let reject = Reject { seq: None, reason: "commands are text, not binary".to_owned() };
+        self.sessions.rubbish(client, reject, &mut self.counters);
+    }
+
+    /// The shell's answer to a [`Request`].
+    pub fn answer(&mut self, client: ClientId, seq: Option<u64>, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => self.sessions.tell(client, ToClient::Done { seq, nid: None }),
+            Err(reason) => self.sessions.refuse(client, seq, reason, &mut self.counters),
+        }
+    }
+
+    /// A frame from a region. Frames of another era, for somebody else, or of a former life of the region are dropped
+    /// and counted.
+    pub fn handle(&mut self, frame: Frame) {
+        let Address::Region(region) = frame.from else {
+            self.counters.frames_misaddressed += 1;
+            return;
+        };
+        if frame.to != Address::Gateway(self.config.id) {
+            self.counters.frames_misaddressed += 1;
+        } else if frame.era != self.era {
+            self.keep_if_early(frame);
+        } else if !self.lanes.admit(region, frame.epoch) {
+            self.counters.frames_old_epoch += 1;
+        } else {
+            match frame.content {
+                Content::Lane(lane) => self.lanes.receive(region, lane),
+                Content::States(_) if self.states.len() >= STATE_FRAMES_MAX => self.counters.frames_overflow += 1,
+                Content::States(updates) => {
+                    self.states.push((Voice { region, epoch: frame.epoch, tick: frame.tick }, updates));
+                }
+            }
+        }
+    }
+
+    /// Runs a tick: applies everything that came, passes orders on, and tells clients what changed.
+    pub fn tick(&mut self, now: Tick, out: &mut Outputs) {
+        let elapsed = now.since(self.now);
+        self.now = self.now.max(now);
+        self.load_if_due(out);
+        self.adopt_maps();
+        self.apply_items();
+        self.replicas.settle();
+        for (voice, updates) in self.states.drain(..) {
+            self.replicas.states(voice, &updates, &mut self.counters);
+        }
+        for pending in self.orders.expired(self.now) {
+            let reason = "no server answered; it may or may not have happened".to_owned();
+            self.sessions.refuse(pending.client, pending.seq, reason, &mut self.counters);
+        }
+        let sender =
+            Sender { from: Address::Gateway(self.config.id), era: self.era, epoch: self.config.epoch, tick: self.now };
+        self.lanes.emit(sender, &mut out.frames);
+        let mut messages = Vec::new();
+        let heard = self.sessions.settled().next().is_some();
+        self.stream.changes(&self.replicas, heard, &mut messages);
+        self.replicas.end_tick(self.now);
+        self.to_settled(messages, out);
+        self.sessions.earn(elapsed, self.allowance());
+        self.news.extend(self.stats.due(self.now, self.world.tick_hz));
+        self.poll(out);
+    }
+
+    /// Hands out what does not need a tick: first pictures, answers, requests, and who must go.
+    pub fn poll(&mut self, out: &mut Outputs) {
+        let news = std::mem::take(&mut self.news);
+        self.to_settled(news, out);
+        self.greet(out);
+        out.messages.append(&mut self.sessions.mail);
+        out.requests.append(&mut self.sessions.requests);
+        out.closed.append(&mut self.sessions.closed);
+        self.sessions.polled();
+    }
+
+    /// All bodies as of the last tick, in order of id.
+    pub fn replicas(&self) -> impl Iterator<Item = &Replica> {
+        self.replicas.iter()
+    }
+
+    /// The replica of one body, as of the last tick.
+    pub fn replica(&self, nid: Nid) -> Option<&Replica> {
+        self.replicas.of(nid)
+    }
+
+    /// How many bodies there are.
+    pub fn bodies(&self) -> usize {
+        self.replicas.len()
+    }
+
+    /// How many clients are connected.
+    pub fn clients(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// How often the world was loaded.
+    pub fn era(&self) -> u16 {
+        self.era
+    }
+
+    /// The map in force.
+    pub fn map(&self) -> &PartitionMap {
+        &self.map
+    }
+
+    /// What was done and what was dropped.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn allowance(&self) -> Allowance {
+        Allowance {
+            commands_per_second: self.config.commands_per_second,
+            burst: self.config.command_burst,
+            tick_hz: self.world.tick_hz,
+        }
+    }
+
+    /// Servers may reach the tick of a load a little before the gateway does; what they say then is not lost.
+    fn keep_if_early(&mut self, frame: Frame) {
+        let expected = self.upcoming.as_ref().is_some_and(|upcoming| upcoming.era == frame.era);
+        if !expected {
+            self.counters.frames_wrong_era += 1;
+        } else if self.early.len() >= EARLY_FRAMES_MAX {
+            self.counters.frames_overflow += 1;
+        } else {
+            self.early.push(frame);
+        }
+    }
+
+    fn load_if_due(&mut self, out: &mut Outputs) {
+        let now = self.now;
+        let Some(Upcoming { world, era, map, .. }) = self.upcoming.take_if(|upcoming| upcoming.at <= now) else {
+            return;
+        };
+        for pending in self.orders.abandon() {
+            let reason = "the world was loaded anew".to_owned();
+            self.sessions.refuse(pending.client, pending.seq, reason, &mut self.counters);
+        }
+        self.stats = Stats::of_new_world(&world.name, era, now);
+        (self.world, self.era, self.map) = (world, era, map);
+        let loads = self.loads;
+        self.maps.retain(|(after, _)| *after == loads);
+        self.lanes.clear();
+        self.states.clear();
+        self.replicas.clear();
+        self.stream.clear();
+        self.to_settled(vec![self.world_message(), self.map_message()], out);
+        for frame in std::mem::take(&mut self.early) {
+            self.handle(frame);
+        }
+    }
+
+    fn adopt_maps(&mut self) {
+        let before = self.map.epoch();
+        let (now, loads) = (self.now, self.loads);
+        let waits_for_load = self.upcoming.is_some();
+        let due = |(after, map): &(u64, PartitionMap)| map.effective() <= now && !(waits_for_load && *after == loads);
+        for (_, map) in self.maps.extract_if(.., |entry| due(entry)) {
+            if map.epoch() > self.map.epoch() {
+                self.map = map;
+            }
+        }
+        if self.map.epoch() != before {
+            self.news.push(self.map_message());
+        }
+    }
+
+    fn apply_items(&mut self) {
+        let Gateway { lanes, replicas, orders, sessions, counters, config, now, .. } = self;
+        lanes.apply(|voice, item| match item {
+            Item::Hosted { nid, body_epoch, desc, motion } => {
+                replicas.hosted(voice, (nid, body_epoch), &desc, &motion, counters);
+            }
+            Item::Rested { nid, body_epoch, motion } => replicas.rested(voice, nid, body_epoch, &motion, counters),
+            Item::Died { nid, body_epoch } => replicas.died(*now, nid, body_epoch, counters),
+            Item::Outcome(by, outcome) => {
+                let pending = if by.gateway == config.id { orders.close(by.sequence) } else { None };
+                match (pending, outcome) {
+                    (None, _) => counters.outcomes_unknown += 1,
+                    (Some(pending), Outcome::Done(nid)) => {
+                        sessions.tell(pending.client, ToClient::Done { seq: pending.seq, nid: Some(nid) });
+                    }
+                    (Some(pending), Outcome::Refused(reason)) => {
+                        sessions.tell(pending.client, ToClient::Refused { seq: pending.seq, reason });
+                    }
+                }
+            }
+            Item::Transfer(_) | Item::Order(_) => counters.items_bad += 1,
+        });
+    }
+
+    fn command(&mut self, client: ClientId, parsed: Parsed) {
+        let Parsed { seq, command } = parsed;
+        let ordered = match command {
+            FromClient::Spawn(spawn) => {
+                spawn_command(&self.world, &spawn).map(|command| (self.map.region_at(spawn.pose.position), command))
+            }
+            FromClient::Impulse { nid, impulse } => {
+                self.owner(nid).map(|region| (region, Command::Push { nid, impulse }))
+            }
+            FromClient::Despawn { nid } => self.owner(nid).map(|region| (region, Command::Despawn { nid })),
+            FromClient::Reset => return self.request(client, seq, Request::Reset),
+            FromClient::Scene { name } => return self.request(client, seq, Request::Scene(name)),
+            FromClient::Pause { paused } => return self.request(client, seq, Request::Pause(paused)),
+            FromClient::Step { ticks } => return self.request(client, seq, Request::Step(ticks)),
+            FromClient::Speed { factor } => return self.request(client, seq, Request::Speed(factor)),
+        };
+        if !self.sessions.pay(client, self.allowance()) {
+            let Allowance { commands_per_second, .. } = self.allowance();
+            let reason = format!("too many commands; this gateway takes {commands_per_second} a second from a client");
+            self.sessions.hasty(client, seq, &reason, &mut self.counters);
+            return;
+        }
+        self.counters.commands += 1;
+        let sent = ordered.and_then(|(region, command)| self.order(client, seq, region, command));
+        if let Err(reason) = sent {
+            self.sessions.refuse(client, seq, reason, &mut self.counters);
+        }
+    }
+
+    fn owner(&self, nid: Nid) -> Result<RegionId, String> {
+        self.replicas.of(nid).map(|replica| replica.region).ok_or_else(|| format!("there is no body {nid}"))
+    }
+
+    fn order(&mut self, client: ClientId, seq: Option<u64>, to: RegionId, command: Command) -> Result<(), String> {
+        if !self.lanes.has_room(to) {
+            return Err(format!("the server of region {to} does not answer"));
+        }
+        let sequence = self.orders.open(client, seq, self.now).ok_or("too many commands under way")?;
+        let by = CommandRef { gateway: self.config.id, client, sequence };
+        self.lanes.push(to, self.now, Order { by, hops: 0, command });
+        Ok(())
+    }
+
+    fn request(&mut self, client: ClientId, seq: Option<u64>, request: Request) {
+        if !self.sessions.control(client) {
+            self.sessions.hasty(
+                client,
+                seq,
+                "too many commands to the clock and the scene at once",
+                &mut self.counters,
+            );
+            return;
+        }
+        self.counters.commands += 1;
+        let names = || self.scenes.iter().map(|scene| scene.name.as_str());
+        if let Request::Scene(name) = &request
+            && !self.scenes.is_empty()
+            && !names().any(|known| known == name)
+        {
+            let reason = match nearest(name, names()) {
+                Some(near) => format!("there is no scene `{name}`; did you mean `{near}`?"),
+                None => format!("there is no scene `{name}`"),
+            };
+            self.sessions.refuse(client, seq, reason, &mut self.counters);
+            return;
+        }
+        self.sessions.requests.push((client, seq, request));
+    }
+
+    fn to_settled(&self, messages: Vec<Message>, out: &mut Outputs) {
+        for client in self.sessions.settled() {
+            out.messages.extend(messages.iter().map(|message| (client, message.clone())));
+        }
+    }
+
+    /// The first picture, encoded once for all who came since the last one.
+    fn greet(&mut self, out: &mut Outputs) {
+        let newcomers = self.sessions.take_newcomers();
+        if newcomers.is_empty() {
+            return;
+        }
+        let clock = ToClient::Clock { paused: self.paused, speed: self.speed }.into();
+        let mut picture = vec![clock, self.world_message(), self.map_message(), self.stats.message()];
+        self.stream.picture(&self.replicas, &mut picture);
+        for client in newcomers {
+            let welcome = ToClient::Welcome { protocol: CLIENT_PROTOCOL, client, scenes: self.scenes.clone() };
+            out.messages.push((client, welcome.into()));
+            out.messages.extend(picture.iter().map(|message| (client, message.clone())));
+        }
+    }
+
+    fn world_message(&self) -> Message {
+        ToClient::world(&self.world, self.era).into()
+    }
+
+    fn map_message(&self) -> Message {
+        let regions = self
+            .map
+            .regions()
+            .iter()
+            .map(|id| RegionShape { id: *id, boxes: self.map.leaves(*id).map(Bounds::from).collect() });
+        ToClient::Map { epoch: u64::from(self.map.epoch()), regions: regions.collect() }.into()
+    }
+}

@@ -1,0 +1,26 @@
+//! The gateway: what regions say becomes one picture of the world, streamed to clients; what clients ask goes to the
+//! region that can do it.
+//!
+//! [`Gateway`] is a core: it has no clock and no socket. A shell feeds it frames ([`Gateway::handle`]) and client text
+//! ([`Gateway::client_text`]), calls [`Gateway::tick`] once per tick, and carries away what is in [`Outputs`].
+//!
+//! - `replicas` decides which claim about a body counts; nothing else does.
+//! - `stream` turns what changed into messages, encoded once for all clients.
+//! - `sessions` bounds what a client may cost; `orders` remembers who asked for what.
+
+mod counters;
+mod gateway;
+mod lanes;
+mod orders;
+mod output;
+mod replicas;
+mod sessions;
+mod shapes;
+mod stats;
+mod stream;
+
+pub use counters::Counters;
+pub use gateway::{Gateway, GatewayConfig};
+pub use nimbus_wire::client::{NodeStats, SceneInfo, WorldStats};
+pub use output::{Message, Outputs, Request};
+pub use replicas::Replica;

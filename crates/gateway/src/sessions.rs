@@ -1,0 +1,184 @@
+//! Clients that are connected, and how much each may cost.
+
+use nimbus_model::ClientId;
+use nimbus_wire::client::{Reject, ToClient};
+use std::collections::BTreeMap;
+
+use crate::{Counters, Message, Request};
+
+/// Messages that are no commands, after which a client is disconnected.
+const BAD_MAX: u32 = 50;
+/// Control commands of one client between two polls. They change the clock, so no tick can count them.
+const CONTROLS_PER_POLL: u32 = 20;
+/// Refusals for haste that a client is told of between two polls; beyond that its commands vanish unanswered.
+const REFUSALS_PER_POLL: u32 = 100;
+/// Commands that may vanish unanswered before the client is disconnected. Forgiven once its allowance is full again.
+const IGNORED_MAX: u32 = 10_000;
+
+/// What a client may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowance {
+    pub(crate) commands_per_second: u32,
+    pub(crate) burst: u32,
+    pub(crate) tick_hz: u32,
+}
+
+impl Allowance {
+    /// Credit that one command costs. A tick earns `commands_per_second`, so that whole numbers do.
+    fn price(self) -> u64 {
+        u64::from(self.tick_hz.max(1))
+    }
+
+    fn credit_max(self) -> u64 {
+        u64::from(self.burst) * self.price()
+    }
+}
+
+#[derive(Debug)]
+struct Session {
+    /// Knows the world as of the last tick.
+    settled: bool,
+    credit: u64,
+    controls: u32,
+    refusals: u32,
+    ignored: u32,
+    bad: u32,
+}
+
+/// The connected clients, and what waits to be sent to one of them alone.
+#[derive(Debug, Default)]
+pub(crate) struct Sessions {
+    by_client: BTreeMap<ClientId, Session>,
+    pub(crate) mail: Vec<(ClientId, Message)>,
+    pub(crate) requests: Vec<(ClientId, Option<u64>, Request)>,
+    pub(crate) closed: Vec<(ClientId, String)>,
+}
+
+impl Sessions {
+    pub(crate) fn connect(&mut self, client: ClientId, max: usize, allowance: Allowance) -> Result<(), String> {
+        if self.by_client.contains_key(&client) {
+            return Err(format!("client {} is connected already", client.0));
+        }
+        if self.by_client.len() >= max {
+            return Err(format!("this gateway serves {max} clients already; try again later"));
+        }
+        let credit = allowance.credit_max();
+        let session = Session { settled: false, credit, controls: 0, refusals: 0, ignored: 0, bad: 0 };
+        self.by_client.insert(client, session);
+        Ok(())
+    }
+
+    pub(crate) fn disconnect(&mut self, client: ClientId) {
+        self.by_client.remove(&client);
+    }
+
+    pub(crate) fn knows(&self, client: ClientId) -> bool {
+        self.by_client.contains_key(&client)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_client.len()
+    }
+
+    /// Clients that know the world as of the last tick, in order.
+    pub(crate) fn settled(&self) -> impl Iterator<Item = ClientId> {
+        self.by_client.iter().filter(|(_, session)| session.settled).map(|(client, _)| *client)
+    }
+
+    /// Clients that know nothing yet; from now on they count as settled.
+    pub(crate) fn take_newcomers(&mut self) -> Vec<ClientId> {
+        let fresh = self.by_client.iter_mut().filter(|(_, session)| !session.settled);
+        fresh
+            .map(|(client, session)| {
+                session.settled = true;
+                *client
+            })
+            .collect()
+    }
+
+    /// Some ticks have passed: every client earns credit.
+    pub(crate) fn earn(&mut self, ticks: u64, allowance: Allowance) {
+        let earned = ticks.saturating_mul(u64::from(allowance.commands_per_second));
+        let max = allowance.credit_max();
+        for session in self.by_client.values_mut() {
+            session.credit = session.credit.saturating_add(earned).min(max);
+            if session.credit == max {
+                session.ignored = 0;
+            }
+        }
+    }
+
+    /// The shell has looked in: limits that are not counted in ticks begin anew.
+    pub(crate) fn polled(&mut self) {
+        for session in self.by_client.values_mut() {
+            session.controls = 0;
+            session.refusals = 0;
+        }
+    }
+
+    /// True when the client may give another command to the world.
+    pub(crate) fn pay(&mut self, client: ClientId, allowance: Allowance) -> bool {
+        let Some(session) = self.by_client.get_mut(&client) else { return false };
+        let paid = session.credit >= allowance.price();
+        if paid {
+            session.credit -= allowance.price();
+        }
+        paid
+    }
+
+    /// True when the client may ask the shell for something again.
+    pub(crate) fn control(&mut self, client: ClientId) -> bool {
+        let Some(session) = self.by_client.get_mut(&client) else { return false };
+        session.controls += 1;
+        session.controls <= CONTROLS_PER_POLL
+    }
+
+    /// Refuses a command for haste; says so only so many times, then disconnects who does not listen.
+    pub(crate) fn hasty(&mut self, client: ClientId, seq: Option<u64>, reason: &str, counters: &mut Counters) {
+        let Some(session) = self.by_client.get_mut(&client) else { return };
+        if session.refusals < REFUSALS_PER_POLL {
+            session.refusals += 1;
+            self.refuse(client, seq, reason.to_owned(), counters);
+            return;
+        }
+        counters.commands_ignored += 1;
+        session.ignored += 1;
+        if session.ignored > IGNORED_MAX {
+            self.close(client, "you send far more commands than this gateway takes", counters);
+        }
+    }
+
+    /// A message that is no command.
+    pub(crate) fn rubbish(&mut self, client: ClientId, reject: Reject, counters: &mut Counters) {
+        let Some(session) = self.by_client.get_mut(&client) else { return };
+        counters.messages_bad += 1;
+        session.bad += 1;
+        let last = session.bad >= BAD_MAX;
+        let reason = if last {
+            format!("after {BAD_MAX} messages that are no commands; the last: {}", reject.reason)
+        } else {
+            String::new()
+        };
+        self.refuse(client, reject.seq, reject.reason, counters);
+        if last {
+            self.close(client, &reason, counters);
+        }
+    }
+
+    pub(crate) fn refuse(&mut self, client: ClientId, seq: Option<u64>, reason: String, counters: &mut Counters) {
+        counters.commands_refused += 1;
+        self.tell(client, ToClient::Refused { seq, reason });
+    }
+
+    pub(crate) fn tell(&mut self, client: ClientId, message: ToClient) {
+        if self.knows(client) {
+            self.mail.push((client, message.into()));
+        }
+    }
+
+    fn close(&mut self, client: ClientId, reason: &str, counters: &mut Counters) {
+        self.by_client.remove(&client);
+        self.closed.push((client, reason.to_owned()));
+        counters.clients_closed += 1;
+    }
+}

@@ -1,0 +1,238 @@
+//! Commands from clients, their answers, and the limits.
+
+use crate::stage::{A, B, Stage, hosted};
+use nimbus_client::{Answer, Spawn};
+use nimbus_gateway::{GatewayConfig, Outputs, Request};
+use nimbus_model::{ClientId, Nid, Shape, Vec3};
+use nimbus_wire::{Command, GatewayId, Item, Outcome};
+
+fn send(stage: &mut Stage, client: ClientId, text: &str) {
+    stage.gateway.client_text(client, text);
+}
+
+fn ball(x: f32) -> Spawn {
+    Spawn::new(Shape::ball(0.5), Vec3::new(x, 2.0, 0.0), Vec3::X)
+}
+
+#[test]
+fn commands_go_where_they_can_be_carried_out_and_are_answered() {
+    let mut stage = Stage::new();
+    let viewer = stage.join(1);
+    stage.say(A, hosted(5, 1, -4.0));
+    stage.step();
+    let texts = [
+        stage.client(viewer).spawn(ball(30.0)),
+        stage.client(viewer).impulse(Nid(5), Vec3::Y),
+        stage.client(viewer).despawn(Nid(6)),
+    ];
+    for text in &texts {
+        send(&mut stage, viewer, text);
+    }
+    stage.step();
+    assert_eq!(
+        stage.client(viewer).take_answers(),
+        [Answer { seq: Some(3), outcome: Err("there is no body 0.6".to_owned()) }]
+    );
+    let spawn = stage.regions[&B].orders[0].clone();
+    assert!(matches!(&spawn.command, Command::Spawn { desc, .. } if desc.shape == Shape::ball(0.5)));
+    let push = stage.regions[&A].orders[0].clone();
+    assert_eq!(push.command, Command::Push { nid: Nid(5), impulse: Vec3::Y });
+    assert!(push.by.sequence > spawn.by.sequence);
+
+    stage.say(B, hosted(77, 1, 30.0));
+    stage.say(B, Item::Outcome(spawn.by, Outcome::Done(Nid(77))));
+    stage.say(A, Item::Outcome(push.by, Outcome::Refused("too heavy".to_owned())));
+    stage.say(A, Item::Outcome(push.by, Outcome::Done(Nid(5))));
+    stage.step();
+    let answers = stage.client(viewer).take_answers();
+    assert_eq!(
+        answers,
+        [
+            Answer { seq: Some(2), outcome: Err("too heavy".to_owned()) },
+            Answer { seq: Some(1), outcome: Ok(Some(Nid(77))) },
+        ]
+    );
+    assert_eq!(stage.gateway.counters().outcomes_unknown, 1, "a command is answered once");
+    stage.step();
+    assert_eq!(stage.regions[&A].orders.len(), 1, "an order is delivered once");
+}
+
+#[test]
+fn an_order_survives_a_lossy_way() {
+    let mut stage = Stage::new();
+    let viewer = stage.join(1);
+    stage.loss = Some((nimbus_model::Rng::new(7), 0.5));
+    for _ in 0..20 {
+        let text = stage.client(viewer).spawn(ball(-30.0));
+        send(&mut stage, viewer, &text);
+        stage.step();
+    }
+    for _ in 0..200 {
+        stage.step();
+    }
+    let sequences: Vec<u64> = stage.regions[&A].orders.iter().map(|order| order.by.sequence).collect();
+    assert_eq!(sequences, (1..=20).collect::<Vec<_>>());
+}
+
+#[test]
+fn spawns_that_do_not_fit_the_world_are_refused() {
+    let mut stage = Stage::new();
+    let viewer = stage.join(1);
+    stage.step();
+    let text = stage.client(viewer).spawn(Spawn { shape: Shape::ball(100.0), ..ball(0.0) });
+    send(&mut stage, viewer, &text);
+    stage.step();
+    let answers = stage.client(viewer).take_answers();
+    assert!(matches!(&answers[..], [Answer { seq: Some(1), outcome: Err(reason) }] if reason.contains("100 m")));
+    assert!(stage.regions.values().all(|region| region.orders.is_empty()));
+}
+
+#[test]
+fn the_shell_is_asked_for_what_only_it_can_do() {
+    let mut stage = Stage::new();
+    let viewer = stage.join(1);
+    let client = stage.client(viewer);
+    let texts = [
+        client.pause(true),
+        client.step(5),
+        client.speed(0.5),
+        client.reset(),
+        client.scene("rain"),
+        client.scene("rian"),
+    ];
+    for text in &texts {
+        send(&mut stage, viewer, text);
+    }
+    stage.tick();
+    let requests = [
+        Request::Pause(true),
+        Request::Step(5),
+        Request::Speed(0.5),
+        Request::Reset,
+        Request::Scene("rain".to_owned()),
+    ];
+    let expected: Vec<_> = requests.into_iter().zip(1..).map(|(request, seq)| (viewer, Some(seq), request)).collect();
+    assert_eq!(stage.requests, expected);
+    stage.gateway.answer(viewer, Some(1), Ok(()));
+    stage.gateway.answer(viewer, Some(4), Err("not now".to_owned()));
+    stage.tick();
+    let answers = stage.client(viewer).take_answers();
+    assert_eq!(answers[0].outcome, Err("there is no scene `rian`; did you mean `rain`?".to_owned()));
+    assert_eq!(answers[1], Answer { seq: Some(1), outcome: Ok(None) });
+    assert_eq!(answers[2], Answer { seq: Some(4), outcome: Err("not now".to_owned()) });
+}
+
+#[test]
+fn a_burst_is_taken_and_a_flood_is_refused() {
+    let config = GatewayConfig { id: GatewayId(3), ..GatewayConfig::default() };
+    let mut stage = Stage::with(config);
+    let viewer = stage.join(1);
+    let other = stage.join(2);
+    stage.step();
+    let text = stage.client(viewer).spawn(ball(1.0));
+    for _ in 0..450 {
+        send(&mut stage, viewer, &text);
+    }
+    send(&mut stage, other, &text);
+    stage.step();
+    assert_eq!(stage.regions[&B].orders.len(), 401, "the other client is not held back");
+    let answers = stage.client(viewer).take_answers();
+    assert_eq!(answers.len(), 50);
+    assert!(matches!(&answers[0].outcome, Err(reason) if reason.contains("200 a second")));
+    for _ in 0..60 {
+        stage.step();
+    }
+    for _ in 0..300 {
+        send(&mut stage, viewer, &text);
+    }
+    stage.step();
+    let taken = stage.regions[&B].orders.len() - 401;
+    assert!((200..=204).contains(&taken), "a second earns 200 commands, and {taken} were taken");
+}
+
+#[test]
+fn a_client_that_floods_without_end_costs_little_and_is_disconnected() {
+    let mut stage = Stage::new();
+    let viewer = stage.join(1);
+    stage.step();
+    let text = stage.client(viewer).despawn(Nid(1));
+    for _ in 0..10_400 {
+        send(&mut stage, viewer, &text);
+    }
+    assert!(stage.gateway.clients() == 1);
+    for _ in 0..200 {
+        send(&mut stage, viewer, &text);
+    }
+    assert_eq!(stage.gateway.clients(), 0);
+    let mut out = Outputs::default();
+    stage.gateway.tick(stage.now, &mut out);
+    assert!(out.messages.len() <= 500, "{} messages", out.messages.len());
+    assert_eq!(out.closed.len(), 1);
+}
+
+#[test]
+fn control_commands_are_bounded_even_when_no_tick_passes() {
+    let mut stage = Stage::new();
+    let viewer = stage.join(1);
+    stage.tick();
+    for round in 1..=3 {
+        let text = stage.client(viewer).pause(true);
+        for _ in 0..200 {
+            send(&mut stage, viewer, &text);
+        }
+        let mut out = Outputs::default();
+        stage.gateway.broadcast_stats(&mut out);
+        stage.deliver(out);
+        assert_eq!(stage.requests.len(), 20 * round);
+    }
+    assert!(stage.client(viewer).stats().is_some());
+}
+
+#[test]
+fn rubbish_is_refused_and_then_ends_the_connection() {
+    let mut stage = Stage::new();
+    let viewer = stage.join(1);
+    stage.step();
+    for _ in 0..48 {
+        send(&mut stage, viewer, r#"{"type":"spwan","seq":4}"#);
+    }
+    stage.gateway.client_binary(viewer, &[1, 2, 3]);
+    stage.step();
+    let answers = stage.client(viewer).take_answers();
+    assert_eq!(answers.len(), 49);
+    assert_eq!(answers[0].seq, Some(4));
+    assert!(stage.closed.is_empty());
+    send(&mut stage, viewer, "rubbish");
+    stage.step();
+    assert!(matches!(&stage.closed[..], [(client, reason)] if *client == viewer && reason.contains("not JSON")));
+    assert_eq!((stage.gateway.clients(), stage.gateway.counters().messages_bad), (0, 50));
+    send(&mut stage, viewer, "more");
+    assert_eq!(stage.gateway.counters().messages_unknown_client, 1);
+}
+
+#[test]
+fn a_full_gateway_says_so() {
+    let mut stage = Stage::with(GatewayConfig { clients_max: 1, ..GatewayConfig::default() });
+    stage.join(1);
+    assert!(stage.gateway.connect(ClientId(1)).unwrap_err().contains("already"));
+    assert!(stage.gateway.connect(ClientId(2)).unwrap_err().contains("serves 1 clients"));
+    stage.gateway.disconnect(ClientId(1));
+    assert!(stage.gateway.connect(ClientId(2)).is_ok());
+}
+
+#[test]
+fn commands_that_nobody_answers_are_given_up() {
+    let mut stage = Stage::new();
+    let viewer = stage.join(1);
+    stage.step();
+    let text = stage.client(viewer).spawn(ball(1.0));
+    send(&mut stage, viewer, &text);
+    for _ in 0..1800 {
+        stage.step();
+    }
+    assert!(stage.client(viewer).take_answers().is_empty());
+    stage.step();
+    stage.step();
+    let answers = stage.client(viewer).take_answers();
+    assert!(matches!(&answers[..], [Answer { seq: Some(1), outcome: Err(reason) }] if reason.contains("no server")));
+}

@@ -1,0 +1,8 @@
+//! The gateway between regions that only pretend and clients that are real, all in memory.
+
+mod bodies;
+mod commands;
+mod convergence;
+mod frames;
+mod loading;
+mod stage;

@@ -1,0 +1,123 @@
+//! What an experiment found: rows, a verdict and a sentence, as JSON, CSV or Markdown.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
+use std::fmt::Write;
+
+/// One row of results: names and values, in the order in which people should read them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row(Vec<(&'static str, Value)>);
+
+impl Row {
+    /// An empty row.
+    pub fn new() -> Row {
+        Row::default()
+    }
+
+    /// The row with one more value.
+    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Row {
+        self.0.push((name, value.into()));
+        self
+    }
+
+    /// The value of this name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+/// The verdict.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Summary {
+    /// Whether the experiment's own bar is met.
+    pub passed: bool,
+    /// The result in a sentence.
+    pub sentence: String,
+}
+
+/// What an experiment found.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Report {
+    /// Its name.
+    pub experiment: &'static str,
+    /// What it was run with.
+    pub parameters: Row,
+    /// What it measured.
+    pub rows: Vec<Row>,
+    /// The verdict.
+    pub summary: Summary,
+}
+
+impl Report {
+    /// The report as one JSON object.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a report is plain data")
+    }
+
+    /// The rows as comma-separated values with a header line.
+    pub fn to_csv(&self) -> String {
+        let mut text = self.header().join(",") + "\n";
+        for row in &self.rows {
+            let cells: Vec<String> = row.0.iter().map(|(_, value)| cell(value)).collect();
+            text += &(cells.join(",") + "\n");
+        }
+        text
+    }
+
+    /// The report as Markdown.
+    pub fn to_markdown(&self) -> String {
+        let mut text = format!("# {}\n\n{}\n\n", self.experiment, self.summary.sentence);
+        let names = self.header();
+        let _ = writeln!(text, "| {} |\n|{}", names.join(" | "), "---|".repeat(names.len()));
+        for row in &self.rows {
+            let cells: Vec<String> = row.0.iter().map(|(_, value)| cell(value)).collect();
+            let _ = writeln!(text, "| {} |", cells.join(" | "));
+        }
+        text
+    }
+
+    fn header(&self) -> Vec<&'static str> {
+        self.rows.first().map(|row| row.0.iter().map(|(name, _)| *name).collect()).unwrap_or_default()
+    }
+}
+
+fn cell(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_f64() {
+            Some(x) if number.is_f64() && x.fract() != 0.0 => format!("{x:.4}").trim_end_matches('0').to_owned(),
+            _ => number.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_reads_the_same_in_every_form() {
+        let report = Report {
+            experiment: "sample",
+            parameters: Row::new().with("servers", 4),
+            rows: vec![Row::new().with("what", "a").with("ratio", 0.25), Row::new().with("what", "b").with("ratio", 2)],
+            summary: Summary { passed: true, sentence: "Good.".to_owned() },
+        };
+        assert_eq!(report.to_csv(), "what,ratio\na,0.25\nb,2\n");
+        assert!(report.to_markdown().contains("| a | 0.25 |"));
+        let json: Value = serde_json::from_str(&report.to_json()).unwrap();
+        assert_eq!(json["rows"][0]["ratio"], 0.25);
+        assert_eq!(json["summary"]["passed"], true);
+    }
+}

@@ -1,0 +1,29 @@
+//! `nimbus demo`: a scene in one process, with the viewer in the browser.
+
+use clap::Args;
+use nimbus::runtime::EmbeddedConfig;
+
+use crate::commands::run::{Serving, serve};
+use crate::exit::Verdict;
+use crate::worlds;
+
+/// Run a scene in one process, with the viewer in the browser
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// How many servers share the world
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
+    servers: u16,
+    /// Which scene to begin with
+    #[arg(long, default_value = "showcase")]
+    scene: String,
+    #[command(flatten)]
+    serving: Serving,
+}
+
+impl Demo {
+    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+        let world = worlds::scene(&self.scene, self.servers, 1, 1.0)?;
+        let config = EmbeddedConfig { servers: self.servers, scenes: worlds::choice(), ..EmbeddedConfig::new(world) };
+        serve(config, &self.serving)
+    }
+}

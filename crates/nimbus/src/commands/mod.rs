@@ -1,0 +1,10 @@
+//! The commands, one file each.
+
+pub(crate) mod check;
+pub(crate) mod demo;
+pub(crate) mod inspect;
+pub(crate) mod lab;
+pub(crate) mod record;
+pub(crate) mod replay;
+pub(crate) mod run;
+pub(crate) mod universe;

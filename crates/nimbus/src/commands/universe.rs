@@ -1,0 +1,181 @@
+//! `nimbus universe`: a whole cluster under virtual time, from one seed; or a swarm of them.
+
+use anyhow::anyhow;
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use nimbus::node::{Planted, Policy};
+use nimbus::universe::{Faults, Outcome, Swarm, Universe as Cluster, UniverseConfig};
+use std::thread::available_parallelism;
+
+use crate::exit::Verdict;
+
+/// Run a whole cluster under virtual time, from one seed
+#[derive(Args)]
+pub(crate) struct Universe {
+    /// The scene; `rain` for a single run, `crossing` for a swarm
+    #[arg(long)]
+    scene: Option<String>,
+    /// How many servers; a swarm tries 2 to 6 unless told
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
+    servers: Option<u16>,
+    /// Decides everything that chance decides; the first seed of a swarm
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many ticks
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    ticks: u64,
+    /// Size of the scene; 1 is full size
+    #[arg(long, default_value_t = 1.0)]
+    scale: f32,
+    /// Who should own what: exclusive, or forgetful (the reference that loses bodies)
+    #[arg(long, default_value = "exclusive", value_parser = policy)]
+    policy: Policy,
+    /// What goes wrong: all, none, or a list such as loss,stall,map
+    #[arg(long, default_value = "none")]
+    faults: Faults,
+    /// Clients spawn, push and remove bodies; a swarm always does
+    #[arg(long)]
+    commands: bool,
+    /// Build in a known mistake, to see that it is noticed
+    #[arg(long, value_parser = planted)]
+    plant: Option<Planted>,
+    /// Try this many seeds on all cores and show the first that breaks a rule
+    #[arg(long, value_name = "SEEDS")]
+    swarm: Option<u64>,
+    /// Measure each server's own CPU time
+    #[arg(long)]
+    measured: bool,
+}
+
+impl Universe {
+    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+        match self.swarm {
+            Some(seeds) => self.run_swarm(seeds),
+            None => self.run_one(),
+        }
+    }
+
+    fn config(&self) -> UniverseConfig {
+        let usual = if self.swarm.is_some() { "crossing" } else { "rain" };
+        let scene = self.scene.as_deref().unwrap_or(usual);
+        let mut config = UniverseConfig::new(scene, self.servers.unwrap_or(4), self.seed, self.ticks);
+        config.scale = self.scale;
+        config.policy = self.policy;
+        config.faults = self.faults.clone();
+        config.commands = self.commands || self.swarm.is_some();
+        config.planted = self.plant;
+        config.measured = self.measured;
+        config
+    }
+
+    fn run_one(&self) -> anyhow::Result<Verdict> {
+        let config = self.config();
+        let bar = progress_bar(self.ticks, "ticks");
+        let outcome = Cluster::new(config)?.run(|tick| bar.set_position(tick.0.min(self.ticks)));
+        bar.finish_and_clear();
+        tell(&outcome);
+        Ok(if outcome.violations.is_empty() { Verdict::Good } else { Verdict::NotMet })
+    }
+
+    fn run_swarm(&self, seeds: u64) -> anyhow::Result<Verdict> {
+        let swarm = Swarm {
+            base: self.config(),
+            first_seed: self.seed,
+            seeds,
+            vary_servers: self.servers.is_none(),
+            stop_at_first: true,
+        };
+        let threads = available_parallelism().map_or(1, usize::from);
+        let bar = progress_bar(seeds, "seeds");
+        let report = swarm.run(threads, |counted| bar.set_position(counted))?;
+        bar.finish_and_clear();
+        println!(
+            "{} seeds counted, {} proved too little to count, {} hand-overs",
+            report.counted, report.thin, report.hand_overs
+        );
+        if let Some(failure) = report.failure {
+            println!("seed {} breaks a rule; to see it again:", failure.config.seed);
+            println!("  {}", command_line(&failure.config));
+            tell(&failure.outcome);
+            return Ok(Verdict::NotMet);
+        }
+        if report.counted < seeds {
+            return Err(anyhow!(
+                "too few seeds proved anything (the last: {}); use more ticks or a livelier scene",
+                report.thin_reason
+            ));
+        }
+        println!("no violation");
+        Ok(Verdict::Good)
+    }
+}
+
+fn tell(outcome: &Outcome) {
+    println!("hash {:016x}", outcome.hash);
+    println!("bodies {} at most, {:?} hosted at the end", outcome.bodies_max, outcome.hosted);
+    println!(
+        "hand-overs {}, {:.2} ticks in transit each, {} refused, {} ticks lost",
+        outcome.hand_overs, outcome.transit_ticks_mean, outcome.refused, outcome.ticks_lost
+    );
+    println!("frames {}, {} bytes, {} commands", outcome.frames, outcome.bytes, outcome.commands);
+    let faults = nimbus::universe::Fault::ALL.iter().filter(|(_, fault)| outcome.faults.of(*fault) > 0);
+    let faults: Vec<String> = faults.map(|(name, fault)| format!("{name} {}", outcome.faults.of(*fault))).collect();
+    println!("faults {}", if faults.is_empty() { "none".to_owned() } else { faults.join(", ") });
+    for (i, cost) in outcome.costs.iter().enumerate().filter(|(_, cost)| !cost.tick_ns.is_empty()) {
+        let mut sorted = cost.tick_ns.clone();
+        sorted.sort_unstable();
+        let at = |share: f64| sorted[((sorted.len() - 1) as f64 * share) as usize] as f64 / 1e6;
+        println!(
+            "r{i}: tick p50 {:.3} ms, p99 {:.3} ms, max {:.3} ms; frames {:.3} ms a tick",
+            at(0.5),
+            at(0.99),
+            at(1.0),
+            cost.between_ns as f64 / 1e6 / sorted.len() as f64
+        );
+    }
+    println!("violations {}", outcome.violations.len());
+    for violation in &outcome.violations {
+        println!("  {violation}");
+    }
+}
+
+/// The command that shows the run of a configuration again.
+fn command_line(config: &UniverseConfig) -> String {
+    let UniverseConfig { scene, scale, servers, seed, ticks, faults, .. } = config;
+    let mut line = format!(
+        "nimbus universe --scene {scene} --scale {scale} --servers {servers} --seed {seed} --ticks {ticks} --faults {faults}"
+    );
+    if config.policy == Policy::Forgetful {
+        line += " --policy forgetful";
+    }
+    if config.commands {
+        line += " --commands";
+    }
+    if let Some((name, _)) = Planted::ALL.iter().find(|(_, planted)| Some(*planted) == config.planted) {
+        line += &format!(" --plant {name}");
+    }
+    line
+}
+
+fn progress_bar(length: u64, unit: &str) -> ProgressBar {
+    let bar = ProgressBar::new(length);
+    let template = format!("{{bar:40}} {{pos}}/{{len}} {unit} {{eta}}");
+    if let Ok(style) = ProgressStyle::with_template(&template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+fn policy(name: &str) -> Result<Policy, String> {
+    match name {
+        "exclusive" => Ok(Policy::Exclusive),
+        "forgetful" => Ok(Policy::Forgetful),
+        _ => Err("write exclusive or forgetful".to_owned()),
+    }
+}
+
+fn planted(name: &str) -> Result<Planted, String> {
+    let known = || Planted::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let found = Planted::ALL.iter().find(|(known, _)| *known == name);
+    found.map(|(_, planted)| *planted).ok_or_else(|| format!("write one of: {}", known()))
+}

@@ -1,0 +1,50 @@
+//! The one binary. Each command has a file of its own in `commands`.
+
+mod commands;
+mod exit;
+mod worlds;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// One seamless physics world on many servers.
+#[derive(Parser)]
+#[command(name = "nimbus", version, about, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run a scene in one process, with the viewer in the browser
+    Demo(commands::demo::Demo),
+    /// Run your own world the same way
+    Run(commands::run::Run),
+    /// Check a world file and say what is wrong, with line and remedy
+    Check(commands::check::Check),
+    /// Run a world without a viewer and record it
+    Record(commands::record::Record),
+    /// Run a recording again and compare every recorded state
+    Replay(commands::replay::Replay),
+    /// Say who owned which body when in a recording
+    Inspect(commands::inspect::Inspect),
+    /// Run a whole cluster under virtual time, from one seed
+    Universe(commands::universe::Universe),
+    /// Measure what the system reaches
+    Lab(commands::lab::Lab),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Demo(command) => command.run(),
+        Command::Run(command) => command.run(),
+        Command::Check(command) => command.run(),
+        Command::Record(command) => command.run(),
+        Command::Replay(command) => command.run(),
+        Command::Inspect(command) => command.run(),
+        Command::Universe(command) => command.run(),
+        Command::Lab(command) => command.run(),
+    };
+    exit::report(outcome)
+}

@@ -1,0 +1,35 @@
+//! The one place that knows Rapier.
+//!
+//! A [`PhysicsWorld`] holds the statics of a world description and the bodies one server owns. Bodies go in and out in
+//! [`Group`]s, the world steps by one tick at a time, and its state can be read, asked, hashed, saved and restored.
+//! Everything is named by [`nimbus_model::Nid`]; no engine handle leaves this crate.
+//!
+//! The same snapshot and the same ordered calls give the same bits. What is *not* promised: two worlds with different
+//! bodies in them never agree, not even on the bodies they share, because the engine solves all awake bodies together.
+
+mod act;
+mod body;
+mod convert;
+mod events;
+mod hash;
+mod index;
+mod insert;
+mod joints;
+mod links;
+mod queries;
+mod quiet;
+mod remove;
+mod shapes;
+mod snapshot;
+mod step;
+mod view;
+mod world;
+
+pub use events::ContactEvent;
+pub use insert::InsertError;
+pub use nimbus_model::{Group, Link, LinkKey, Member};
+pub use queries::{Filter, Nearest, RayHit, ShapeHit};
+pub use snapshot::RestoreError;
+pub use step::StepReport;
+pub use view::BodyView;
+pub use world::PhysicsWorld;

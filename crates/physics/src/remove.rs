@@ -1,0 +1,124 @@
+//! Bodies and joints leaving the world.
+
+use nimbus_model::Nid;
+
+use crate::{PhysicsWorld, joints};
+use nimbus_model::{Group, Link, LinkKey, Member};
+
+impl PhysicsWorld {
+    /// Takes bodies out and returns them complete, in canonical order; ids that are not owned here are ignored.
+    ///
+    /// The links of the returned group are all joints that held a removed body. A joint to a body that stays is cut:
+    /// it is returned too, and inserting the group elsewhere with it fails unless the other end is there. Joints to
+    /// statics travel well, because every server has the statics.
+    ///
+    /// From now on nobody sees the bodies here, queries included. The engine lets go of them at the start of the next
+    /// step and wakes what touched them or was joined to them.
+    pub fn remove(&mut self, nids: &[Nid]) -> Group {
+        let mut gone: Vec<Nid> = nids.iter().copied().filter(|nid| self.index.contains(*nid)).collect();
+        gone.sort_unstable();
+        gone.dedup();
+
+        let mut keys: Vec<LinkKey> = gone.iter().flat_map(|nid| self.links.touching(*nid)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let links = keys.into_iter().filter_map(|key| self.take_link(key, &gone)).collect();
+
+        let mut members = Vec::with_capacity(gone.len());
+        for &nid in &gone {
+            let Some(handle) = self.index.get(nid) else { continue };
+            let motion = self.motion_of(handle);
+            let at = handle.into_raw_parts().0 as usize;
+            if let Some(slot) = self.slots.get_mut(at).and_then(Option::take) {
+                self.fresh.retain(|collider| *collider != slot.collider);
+                self.dozing.retain(|dozing| *dozing != handle);
+                members.push(Member { nid, desc: slot.desc, motion });
+                self.pending.doomed_bodies.push(handle);
+            }
+        }
+        self.index.drop_sorted(&gone);
+        self.awake.drop_sorted(&gone);
+        self.woken.retain(|nid| gone.binary_search(nid).is_err());
+        Group { members, links }
+    }
+
+    /// Breaks a joint and returns it; both bodies wake with the next step.
+    pub fn remove_link(&mut self, key: LinkKey) -> Option<Link> {
+        self.take_link(key, &[])
+    }
+
+    /// The joint of this name, complete.
+    pub fn link(&self, key: LinkKey) -> Option<Link> {
+        let record = self.links.get(key)?;
+        let impulses = self.impulses_of(record);
+        Some(Link { a: key.0, b: key.1, ordinal: key.2, desc: record.desc.clone(), impulses })
+    }
+
+    /// Names of all joints, in order.
+    pub fn link_keys(&self) -> impl Iterator<Item = LinkKey> + '_ {
+        self.links.iter().map(|(key, _)| key)
+    }
+
+    /// The owned bodies that joints hold directly to this one, sorted, each once.
+    pub fn linked(&self, nid: Nid) -> impl Iterator<Item = Nid> + '_ {
+        self.links.partners(nid).into_iter().filter(|partner| self.index.contains(*partner))
+    }
+
+    /// This body and all owned bodies that hang on it through joints, sorted; statics do not connect. Empty if the
+    /// body is not owned here.
+    pub fn linkage(&self, nid: Nid) -> Vec<Nid> {
+        if !self.index.contains(nid) {
+            return Vec::new();
+        }
+        let mut all = std::collections::BTreeSet::from([nid]);
+        let mut open = vec![nid];
+        while let Some(next) = open.pop() {
+            open.extend(self.linked(next).filter(|partner| all.insert(*partner)));
+        }
+        all.into_iter().collect()
+    }
+
+    /// Hands the changes that waited to the engine, in the one order that does not depend on who called what first:
+    /// bodies out, joints out, joints in.
+    pub(crate) fn apply_pending(&mut self) {
+        let engine = &mut self.engine;
+        for handle in self.pending.doomed_bodies.drain(..) {
+            engine.remove_body(handle);
+        }
+        for joint in self.pending.doomed_joints.drain(..) {
+            engine.impulse_joints.remove(joint, true);
+        }
+        for key in self.pending.new_links.drain(..) {
+            let ends = self
+                .index
+                .get(key.0)
+                .or_else(|| self.statics.get(key.0))
+                .zip(self.index.get(key.1).or_else(|| self.statics.get(key.1)));
+            if let (Some((a, b)), Some(record)) = (ends, self.links.get_mut(key)) {
+                let joint = engine.impulse_joints.insert(a, b, joints::build(&record.desc), false);
+                if let Some(inserted) = engine.impulse_joints.get_mut(joint, false) {
+                    inserted.impulses = record.impulses;
+                }
+                record.joint = Some(joint);
+            }
+        }
+    }
+
+    /// Takes a joint out of the table. Joints of `gone` bodies, a sorted list, leave the engine with their bodies.
+    fn take_link(&mut self, key: LinkKey, gone: &[Nid]) -> Option<Link> {
+        let link = self.link(key)?;
+        let record = self.links.remove(key)?;
+        let leaves = |nid: Nid| gone.binary_search(&nid).is_ok();
+        match record.joint {
+            Some(joint) if !leaves(key.0) && !leaves(key.1) => self.pending.doomed_joints.push(joint),
+            Some(_) => {}
+            None => self.pending.new_links.retain(|waiting| *waiting != key),
+        }
+        Some(link)
+    }
+
+    fn impulses_of(&self, record: &crate::links::LinkRecord) -> [f32; 6] {
+        let in_engine = record.joint.and_then(|joint| self.engine.impulse_joints.get(joint));
+        in_engine.map_or(record.impulses, |joint| joint.impulses)
+    }
+}

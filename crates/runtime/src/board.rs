@@ -1,0 +1,119 @@
+//! Where everything that runs in this process can be looked up: the source of `/api/world` and `/metrics`.
+
+use nimbus_gateway::{Counters, NodeStats, WorldStats};
+use nimbus_model::Tick;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::links::Links;
+use crate::reading::{Gauge, Reading, skews};
+
+/// What the gateway shows of itself, as of its last wake-up.
+#[derive(Clone, Debug, Default)]
+pub struct GatewayReading {
+    /// False once its thread has ended.
+    pub alive: bool,
+    /// The tick it has reached.
+    pub tick: Tick,
+    /// The world it shows.
+    pub scene: String,
+    /// How often a world was loaded.
+    pub era: u16,
+    /// Bodies it knows.
+    pub bodies: usize,
+    /// Clients it serves.
+    pub clients: usize,
+    /// Whether the timeline stands still.
+    pub paused: bool,
+    /// How fast the timeline runs.
+    pub speed: f32,
+    /// What it counted.
+    pub counters: Counters,
+    /// Bytes it queued for clients.
+    pub bytes_sent: u64,
+    /// Clients let go because they did not keep up.
+    pub clients_too_slow: u64,
+}
+
+/// Everything that can be looked up.
+pub struct Board {
+    gauges: Vec<Gauge>,
+    links: Links,
+    gateway: Mutex<GatewayReading>,
+}
+
+impl Board {
+    /// A board for some servers and their gateway.
+    pub fn new(gauges: Vec<Gauge>, links: Links, gateway: GatewayReading) -> Board {
+        Board { gauges, links, gateway: Mutex::new(gateway) }
+    }
+
+    /// The servers, in order of region.
+    pub fn readings(&self) -> Vec<Reading> {
+        self.gauges.iter().map(Gauge::read).collect()
+    }
+
+    /// The gateway.
+    pub fn gateway(&self) -> GatewayReading {
+        self.lock().clone()
+    }
+
+    /// The links between them.
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// The gateway shows itself anew.
+    pub fn write_gateway(&self, change: impl FnOnce(&mut GatewayReading)) {
+        change(&mut self.lock());
+    }
+
+    /// True while every thread is there.
+    pub fn all_alive(&self) -> bool {
+        self.lock().alive && self.gauges.iter().all(|gauge| gauge.read().alive)
+    }
+
+    /// The figures that clients and monitoring get.
+    pub fn world_stats(&self) -> WorldStats {
+        let readings = self.readings();
+        let gateway = self.gateway();
+        let nodes = readings.iter().zip(skews(&readings)).map(|(reading, skew)| node_stats(reading, skew)).collect();
+        WorldStats {
+            tick: gateway.tick,
+            bodies: gateway.bodies as u64,
+            clients: gateway.clients as u64,
+            scene: gateway.scene,
+            era: gateway.era,
+            paused: gateway.paused,
+            speed: gateway.speed,
+            nodes,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, GatewayReading> {
+        self.gateway.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn node_stats(reading: &Reading, skew: Duration) -> NodeStats {
+    NodeStats {
+        id: reading.region.0,
+        region: reading.has_place.then_some(reading.region),
+        bodies: reading.bodies as u64,
+        awake: reading.awake as u64,
+        step_ms_p50: milliseconds(reading.step_quantile(0.5)),
+        step_ms_p99: milliseconds(reading.step_quantile(0.99)),
+        migrations: reading.counters.arrived,
+        epoch: reading.epoch,
+        tick: reading.tick,
+        late_ticks: reading.late_ticks,
+        skew_ms: milliseconds(skew),
+        alive: reading.alive,
+        ..NodeStats::default()
+    }
+}
+
+/// Milliseconds to a thousandth, which is as exact as anybody reads them.
+fn milliseconds(duration: Duration) -> f32 {
+    (duration.as_secs_f64() * 1e6).round() as f32 / 1000.0
+}

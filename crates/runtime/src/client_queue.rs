@@ -1,0 +1,131 @@
+//! What waits to be sent to one client. Bounded in bytes: a client that does not read is let go.
+
+use nimbus_gateway::Message;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::{mpsc, oneshot};
+
+/// Bytes that may wait for one client. A first picture of 100,000 bodies is 5 MB.
+pub const BACKLOG_BYTES_MAX: usize = 16 << 20;
+
+/// What a message costs beyond its bytes, so that empty messages are bounded too.
+const MESSAGE_OVERHEAD: usize = 64;
+
+/// The gateway's end.
+pub(crate) struct ClientQueue {
+    messages: mpsc::UnboundedSender<Message>,
+    backlog: Arc<AtomicUsize>,
+    close: oneshot::Sender<String>,
+}
+
+/// The socket's end.
+pub struct ClientEnd {
+    messages: mpsc::UnboundedReceiver<Message>,
+    backlog: Arc<AtomicUsize>,
+    closed: oneshot::Receiver<String>,
+}
+
+/// What the socket has to do next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Send this, then say [`ClientEnd::sent`].
+    Message(Message),
+    /// Say goodbye, with this reason.
+    Close(String),
+}
+
+/// Both ends of a queue.
+pub(crate) fn client_queue() -> (ClientQueue, ClientEnd) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let (close, closed) = oneshot::channel();
+    let backlog = Arc::new(AtomicUsize::new(0));
+    (
+        ClientQueue { messages: sender, backlog: backlog.clone(), close },
+        ClientEnd { messages: receiver, backlog, closed },
+    )
+}
+
+impl ClientQueue {
+    /// Puts a message in the queue. False when too much waits already: then the client has to go.
+    pub(crate) fn push(&self, message: Message) -> bool {
+        let before = self.backlog.fetch_add(cost(&message), Ordering::Relaxed);
+        let has_room = before <= BACKLOG_BYTES_MAX;
+        if has_room {
+            // A closed receiver means that the socket is gone, and an event says so presently.
+            _ = self.messages.send(message);
+        }
+        has_room
+    }
+
+    /// Ends the connection, whatever still waits.
+    pub(crate) fn close(self, reason: String) {
+        // Nobody listens when the socket is gone, and then nothing has to be said.
+        _ = self.close.send(reason);
+    }
+}
+
+impl ClientEnd {
+    /// What to do next. A goodbye overtakes messages.
+    pub async fn next(&mut self) -> Next {
+        tokio::select! {
+            biased;
+            reason = &mut self.closed => Next::Close(reason.unwrap_or_else(|_| GONE.to_owned())),
+            message = self.messages.recv() => match message {
+                Some(message) => Next::Message(message),
+                None => Next::Close(self.goodbye().await),
+            },
+        }
+    }
+
+    /// Waits for the goodbye alone, while something is being sent.
+    pub async fn goodbye(&mut self) -> String {
+        (&mut self.closed).await.unwrap_or_else(|_| GONE.to_owned())
+    }
+
+    /// A message has left.
+    pub fn sent(&self, message: &Message) {
+        self.backlog.fetch_sub(cost(message), Ordering::Relaxed);
+    }
+}
+
+/// The reason given when the gateway ended without one.
+const GONE: &str = "the gateway is gone";
+
+/// What a message takes up while it waits.
+pub(crate) fn cost(message: &Message) -> usize {
+    MESSAGE_OVERHEAD
+        + match message {
+            Message::Text(text) => text.len(),
+            Message::Binary(bytes) => bytes.len(),
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+    }
+
+    #[test]
+    fn a_backlog_is_bounded_and_shrinks_when_sent() {
+        let (queue, mut end) = client_queue();
+        let megabyte = Message::Binary(vec![0; 1 << 20].into());
+        let taken = (0..100).take_while(|_| queue.push(megabyte.clone())).count();
+        assert!((16..=17).contains(&taken), "{taken}");
+        let Next::Message(first) = block_on(end.next()) else { panic!("nothing came") };
+        for _ in 0..taken {
+            end.sent(&first);
+        }
+        assert!(queue.push(first));
+    }
+
+    #[test]
+    fn a_goodbye_overtakes() {
+        let (queue, mut end) = client_queue();
+        assert!(queue.push(Message::Text("late".into())));
+        queue.close("too slow".to_owned());
+        assert_eq!(block_on(end.next()), Next::Close("too slow".to_owned()));
+    }
+}

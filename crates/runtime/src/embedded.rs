@@ -1,0 +1,169 @@
+//! A whole world in one process: servers, a gateway, and a way in for clients.
+
+use nimbus_gateway::{Gateway, GatewayConfig, SceneInfo};
+use nimbus_model::{ClientId, Tick, World};
+use nimbus_node::Policy;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use tokio::sync::mpsc;
+
+use crate::board::{Board, GatewayReading};
+use crate::client_queue::{ClientEnd, client_queue};
+use crate::gateway_thread::{ClientEvent, EVENTS_MAX, GatewayThread};
+use crate::pace::{Pace, RealTime};
+use crate::recording::RecordingError;
+use crate::servers::{GATEWAY, RunEnd, Servers, ServersConfig, StartError};
+
+/// Makes the world of a name for a number of servers, or says why not.
+pub type BuildScene = Arc<dyn Fn(&str, u16) -> Result<World, String> + Send + Sync>;
+
+/// The worlds that clients may choose while the process runs.
+#[derive(Clone)]
+pub struct Scenes {
+    /// What they are called.
+    pub list: Vec<SceneInfo>,
+    /// Makes one.
+    pub build: BuildScene,
+}
+
+impl Default for Scenes {
+    /// No choice.
+    fn default() -> Self {
+        let build = |name: &str, _| Err(format!("there is no scene `{name}`: this process runs one world only"));
+        Scenes { list: Vec::new(), build: Arc::new(build) }
+    }
+}
+
+/// What a process is started with.
+pub struct EmbeddedConfig {
+    /// The world it begins with.
+    pub world: Arc<World>,
+    /// The worlds it can change to.
+    pub scenes: Scenes,
+    /// How many servers; more when the world has more regions.
+    pub servers: u16,
+    /// Who should own what.
+    pub policy: Policy,
+    /// Write the run to this file.
+    pub record: Option<PathBuf>,
+    /// Limits of the gateway.
+    pub gateway: GatewayConfig,
+}
+
+impl EmbeddedConfig {
+    /// One world, with as many servers as it has regions.
+    pub fn new(world: impl Into<Arc<World>>) -> EmbeddedConfig {
+        EmbeddedConfig {
+            world: world.into(),
+            scenes: Scenes::default(),
+            servers: 1,
+            policy: Policy::default(),
+            record: None,
+            gateway: GatewayConfig { id: GATEWAY, ..GatewayConfig::default() },
+        }
+    }
+}
+
+/// A whole world in one process. Dropping it without [`EmbeddedCluster::stop`] leaves its threads running.
+pub struct EmbeddedCluster {
+    servers: Servers,
+    gateway: JoinHandle<()>,
+    handle: ClusterHandle,
+}
+
+/// A way to watch and enter a running world. Cheap to clone.
+#[derive(Clone)]
+pub struct ClusterHandle {
+    events: mpsc::Sender<ClientEvent>,
+    board: Arc<Board>,
+    next_client: Arc<AtomicU32>,
+}
+
+impl EmbeddedCluster {
+    /// Starts every server and the gateway, in real time.
+    pub fn start(config: EmbeddedConfig) -> Result<EmbeddedCluster, StartError> {
+        let EmbeddedConfig { world, scenes, servers, policy, record, gateway } = config;
+        let gateway = GatewayConfig { id: GATEWAY, ..gateway };
+        let asked = ServersConfig { world: world.clone(), servers, gateway: true, policy, record };
+        let hz = world.tick_hz;
+        let (running, inbox, map) = Servers::start(asked, |_| Pace::RealTime(RealTime::start(Tick(0), hz)))?;
+        let (events, inbound) = mpsc::channel(EVENTS_MAX);
+        let shown =
+            GatewayReading { alive: true, scene: world.name.clone(), era: 1, speed: 1.0, ..GatewayReading::default() };
+        let board = Arc::new(Board::new(running.gauges().to_vec(), running.links().clone(), shown));
+        let thread = GatewayThread {
+            gateway: Gateway::new(gateway, scenes.list.clone(), world.clone(), 1, map),
+            pace: running.pace().clone(),
+            links: running.links().clone(),
+            inbox,
+            events: inbound,
+            doors: running.doors(),
+            board: board.clone(),
+            scenes,
+            servers: servers.max(1),
+            regions: running.regions().to_vec(),
+            world,
+            next_world: None,
+            queues: BTreeMap::new(),
+        };
+        let gateway = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || thread.run())?;
+        let handle = ClusterHandle { events, board, next_client: Arc::new(AtomicU32::new(1)) };
+        Ok(EmbeddedCluster { servers: running, gateway, handle })
+    }
+
+    /// A way to watch and enter it.
+    pub fn handle(&self) -> ClusterHandle {
+        self.handle.clone()
+    }
+
+    /// How many servers there are.
+    pub fn servers(&self) -> usize {
+        self.servers.regions().len()
+    }
+
+    /// Says goodbye to clients, ends every thread and completes the recording.
+    pub fn stop(self) -> Result<RunEnd, RecordingError> {
+        self.servers.pace().stop();
+        // A gateway that panicked has said so on its way; the servers still end cleanly.
+        _ = self.gateway.join();
+        self.servers.stop()
+    }
+}
+
+impl ClusterHandle {
+    /// What can be looked up.
+    pub fn board(&self) -> &Arc<Board> {
+        &self.board
+    }
+
+    /// Lets a client in. None when the process is ending.
+    pub async fn connect(&self) -> Option<(ClientId, ClientEnd)> {
+        let client = ClientId(self.next_client.fetch_add(1, Ordering::Relaxed));
+        let (queue, end) = client_queue();
+        self.send(ClientEvent::Connected(client, queue)).await.then_some((client, end))
+    }
+
+    /// A client says something. False when the process is ending.
+    pub async fn text(&self, client: ClientId, text: String) -> bool {
+        self.send(ClientEvent::Text(client, text)).await
+    }
+
+    /// A client sends bytes, of which this version knows none. False when the process is ending.
+    pub async fn binary(&self, client: ClientId) -> bool {
+        self.send(ClientEvent::Binary(client)).await
+    }
+
+    /// A client is gone.
+    pub async fn disconnect(&self, client: ClientId) {
+        // When the process is ending the client is forgotten anyway.
+        _ = self.send(ClientEvent::Gone(client)).await;
+    }
+
+    /// Waits while the gateway is behind, which makes the client's socket wait too.
+    async fn send(&self, event: ClientEvent) -> bool {
+        self.events.send(event).await.is_ok()
+    }
+}

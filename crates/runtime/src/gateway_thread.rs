@@ -1,0 +1,218 @@
+//! The gateway on its own thread, at the rate of ticks; it looks in now and then while the timeline stands still.
+
+use nimbus_gateway::{Gateway, Outputs, Request};
+use nimbus_model::{ClientId, RegionId, Tick, World};
+use nimbus_node::Change;
+use nimbus_space::PartitionMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+use crate::board::Board;
+use crate::client_queue::{ClientQueue, cost};
+use crate::embedded::Scenes;
+use crate::links::{LinkEnd, Links};
+use crate::pace::{Pace, RealTime};
+use crate::servers::Doors;
+
+/// How often it looks in while the timeline stands still.
+const POLL: Duration = Duration::from_millis(50);
+/// How often clients get figures.
+const STATS_EVERY: Duration = Duration::from_millis(500);
+/// A world is loaded this many ticks after it was asked for, so that every server knows in time.
+const LOAD_AHEAD_TICKS: u64 = 30;
+/// Most events of clients taken in one go.
+pub(crate) const EVENTS_MAX: usize = 512;
+
+/// What clients do.
+pub(crate) enum ClientEvent {
+    /// One came in; this is where its messages go.
+    Connected(ClientId, ClientQueue),
+    /// One said something.
+    Text(ClientId, String),
+    /// One sent bytes.
+    Binary(ClientId),
+    /// One is gone.
+    Gone(ClientId),
+}
+
+/// A gateway with everything it needs to run.
+pub(crate) struct GatewayThread {
+    pub(crate) gateway: Gateway,
+    pub(crate) pace: Arc<Pace>,
+    pub(crate) links: Links,
+    pub(crate) inbox: LinkEnd,
+    pub(crate) events: mpsc::Receiver<ClientEvent>,
+    pub(crate) doors: Doors,
+    pub(crate) board: Arc<Board>,
+    pub(crate) scenes: Scenes,
+    pub(crate) servers: u16,
+    pub(crate) regions: Vec<RegionId>,
+    pub(crate) world: Arc<World>,
+    /// The world that will be there presently.
+    pub(crate) next_world: Option<(u16, Arc<World>)>,
+    pub(crate) queues: BTreeMap<ClientId, ClientQueue>,
+}
+
+impl GatewayThread {
+    /// Runs until the pace says that it is over.
+    pub(crate) fn run(mut self) {
+        let _going_home = MarksDead(self.board.clone());
+        let pace = self.pace.clone();
+        let Some(time) = pace.real_time() else { return };
+        let mut out = Outputs::default();
+        let mut now = Tick(0);
+        let mut stats_at = Duration::ZERO;
+        while let Some(due) = time.wait_briefly(now, POLL) {
+            now = due;
+            self.take_events();
+            let gateway = &mut self.gateway;
+            self.inbox.drain(|frame| gateway.handle(frame));
+            self.gateway.tick(now, &mut out);
+            self.welcome_next_world();
+            self.show(now, time);
+            if time.now() >= stats_at {
+                stats_at = time.now() + STATS_EVERY;
+                self.gateway.set_stats(self.board.world_stats());
+                if time.with(|timeline, _| timeline.is_paused() || timeline.speed() < 1.0) {
+                    self.gateway.broadcast_stats(&mut out);
+                }
+            }
+            self.carry_away(&mut out, time);
+        }
+        for queue in std::mem::take(&mut self.queues).into_values() {
+            queue.close("the server is shutting down".to_owned());
+        }
+    }
+
+    fn take_events(&mut self) {
+        for _ in 0..EVENTS_MAX {
+            match self.events.try_recv() {
+                Ok(ClientEvent::Connected(client, queue)) => match self.gateway.connect(client) {
+                    Ok(()) => _ = self.queues.insert(client, queue),
+                    Err(reason) => queue.close(reason),
+                },
+                Ok(ClientEvent::Text(client, text)) => self.gateway.client_text(client, &text),
+                Ok(ClientEvent::Binary(client)) => self.gateway.client_binary(client, &[]),
+                Ok(ClientEvent::Gone(client)) => {
+                    self.queues.remove(&client);
+                    self.gateway.disconnect(client);
+                }
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Sends what the gateway said, does what clients asked of the process, and sends the answers to that.
+    fn carry_away(&mut self, out: &mut Outputs, time: &RealTime) {
+        for (client, seq, request) in std::mem::take(&mut out.requests) {
+            let outcome = self.grant(request, time);
+            self.gateway.answer(client, seq, outcome);
+        }
+        self.gateway.poll(out);
+        for frame in out.frames.drain(..) {
+            self.links.send(&frame);
+        }
+        let mut bytes = 0;
+        let mut too_slow = 0;
+        for (client, message) in out.messages.drain(..) {
+            let Some(queue) = self.queues.get(&client) else { continue };
+            bytes += cost(&message) as u64;
+            if !queue.push(message) {
+                too_slow += 1;
+                self.gateway.disconnect(client);
+                self.close(client, "you read too slowly: too much was waiting for you".to_owned());
+            }
+        }
+        for (client, reason) in out.closed.drain(..) {
+            self.close(client, reason);
+        }
+        self.board.write_gateway(|reading| {
+            reading.bytes_sent += bytes;
+            reading.clients_too_slow += too_slow;
+        });
+    }
+
+    fn close(&mut self, client: ClientId, reason: String) {
+        if let Some(queue) = self.queues.remove(&client) {
+            queue.close(reason);
+        }
+    }
+
+    fn grant(&mut self, request: Request, time: &RealTime) -> Result<(), String> {
+        match request {
+            Request::Reset => self.load(self.world.clone(), time)?,
+            Request::Scene(name) => {
+                let world = (self.scenes.build)(&name, self.servers)?;
+                self.load(Arc::new(world), time)?;
+            }
+            Request::Pause(true) => time.with(|timeline, now| timeline.pause(now)),
+            Request::Pause(false) => time.with(|timeline, now| timeline.resume(now)),
+            Request::Step(ticks) => {
+                if !time.with(|timeline, now| timeline.step(u64::from(ticks), now)) {
+                    return Err("time is running; pause it before you step".to_owned());
+                }
+            }
+            Request::Speed(factor) => time.with(|timeline, now| timeline.set_speed(factor, now)),
+        }
+        let (paused, speed) = time.with(|timeline, _| (timeline.is_paused(), timeline.speed()));
+        self.gateway.set_clock(paused, speed);
+        Ok(())
+    }
+
+    /// Lets every server and the gateway load a world at one tick.
+    fn load(&mut self, world: Arc<World>, time: &RealTime) -> Result<(), String> {
+        if self.next_world.is_some() {
+            return Err("a world is being loaded already; wait a moment".to_owned());
+        }
+        let era = self.gateway.era().checked_add(1).ok_or("too many worlds were loaded; restart the server")?;
+        let map = PartitionMap::from_layout(&world.layout).map_err(|error| error.to_string())?;
+        if let Some(region) = map.regions().iter().find(|region| self.regions.binary_search(region).is_err()) {
+            let needed = map.regions().len();
+            return Err(format!("`{}` needs a server for {region}; start again with --servers {needed}", world.name));
+        }
+        let paused = time.with(|timeline, _| timeline.is_paused());
+        let at = time.with(|timeline, now| timeline.horizon(now)) + if paused { 1 } else { LOAD_AHEAD_TICKS };
+        if !self.doors.announce(&Change::Load { at, era, world: world.clone(), map: map.clone() }) {
+            return Err("a server does not answer; try again".to_owned());
+        }
+        self.gateway.load(world.clone(), era, map, at);
+        time.with(|timeline, now| {
+            timeline.set_hz(world.tick_hz, now);
+            // While time stands still nobody would reach the tick of the load.
+            paused && timeline.step(1, now)
+        });
+        self.next_world = Some((era, world));
+        Ok(())
+    }
+
+    fn welcome_next_world(&mut self) {
+        if let Some((_, world)) = self.next_world.take_if(|(era, _)| *era == self.gateway.era()) {
+            self.world = world;
+        }
+    }
+
+    fn show(&mut self, now: Tick, time: &RealTime) {
+        let (paused, speed) = time.with(|timeline, _| (timeline.is_paused(), timeline.speed()));
+        self.gateway.set_clock(paused, speed);
+        self.board.write_gateway(|reading| {
+            reading.tick = now;
+            reading.scene.clone_from(&self.world.name);
+            reading.era = self.gateway.era();
+            reading.bodies = self.gateway.bodies();
+            reading.clients = self.gateway.clients();
+            reading.counters = self.gateway.counters().clone();
+            (reading.paused, reading.speed) = (paused, speed);
+        });
+    }
+}
+
+/// Says that the thread is gone, even when it panics.
+struct MarksDead(Arc<Board>);
+
+impl Drop for MarksDead {
+    fn drop(&mut self) {
+        self.0.write_gateway(|reading| reading.alive = false);
+    }
+}

@@ -1,0 +1,243 @@
+//! The web server: viewer, WebSocket, figures.
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::extract::ws::{CloseFrame, Message as WsMessage, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, get};
+use axum::serve::ListenerExt;
+use nimbus_gateway::Message;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::client_queue::{ClientEnd, Next};
+use crate::embedded::ClusterHandle;
+use crate::{metrics, viewer};
+
+/// Largest message a client may send.
+const CLIENT_MESSAGE_BYTES_MAX: usize = 64 << 10;
+/// WebSockets open at once; beyond that newcomers are turned away before they cost anything.
+const SOCKETS_MAX: usize = 1024;
+/// Longest reason in a close frame: the protocol allows 125 bytes, two of them for the code.
+const REASON_BYTES_MAX: usize = 123;
+/// How long open connections may take to end.
+const GOODBYE: Duration = Duration::from_millis(400);
+
+/// Why the web server cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// Somebody else has the port.
+    #[error("port {0} is taken; choose another with --port, or --port 0 for any free one")]
+    Taken(u16),
+    /// Not ours to take.
+    #[error("port {0} is not allowed for this user; choose one above 1023 with --port")]
+    Forbidden(u16),
+    /// Something else.
+    #[error("cannot listen on {address}: {source}")]
+    Other {
+        /// Where.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+/// A web server that runs.
+pub struct Web {
+    runtime: tokio::runtime::Runtime,
+    address: SocketAddr,
+}
+
+#[derive(Clone)]
+struct Shared {
+    cluster: ClusterHandle,
+    sockets: Arc<Semaphore>,
+}
+
+/// A place to listen that is ours, before anything runs behind it.
+pub struct Listening {
+    runtime: tokio::runtime::Runtime,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl Web {
+    /// Takes a port; zero takes any free one.
+    pub fn listen(host: IpAddr, port: u16) -> Result<Listening, BindError> {
+        let address = SocketAddr::new(host, port);
+        let other = |source| BindError::Other { address, source };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("web")
+            .enable_all()
+            .build()
+            .map_err(other)?;
+        let listener = runtime.block_on(TcpListener::bind(address)).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AddrInUse => BindError::Taken(port),
+            std::io::ErrorKind::PermissionDenied => BindError::Forbidden(port),
+            _ => other(source),
+        })?;
+        let address = listener.local_addr().map_err(other)?;
+        Ok(Listening { runtime, listener, address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Ends it; connections get a moment to say goodbye.
+    pub fn stop(self) {
+        self.runtime.shutdown_timeout(GOODBYE);
+    }
+}
+
+impl Listening {
+    /// Where it will be.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves a world from now on.
+    pub fn serve(self, cluster: ClusterHandle) -> Web {
+        let shared = Shared { cluster, sockets: Arc::new(Semaphore::new(SOCKETS_MAX)) };
+        let router = Router::new()
+            .route("/ws", any(websocket))
+            .route("/healthz", get(health))
+            .route("/metrics", get(metrics_text))
+            .route("/api/world", get(world))
+            .fallback(get(file))
+            .with_state(shared);
+        // States are small and frequent: waiting to fill a packet would only make them late.
+        let listener = self.listener.tap_io(|stream| _ = stream.set_nodelay(true));
+        self.runtime.spawn(async move {
+            // Serving ends with the runtime; it does not fail by itself.
+            _ = axum::serve(listener, router).await;
+        });
+        Web { runtime: self.runtime, address: self.address }
+    }
+}
+
+async fn health(State(shared): State<Shared>) -> Response {
+    if shared.cluster.board().all_alive() {
+        "ok\n".into_response()
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "a server has died; see /api/world\n").into_response()
+    }
+}
+
+async fn metrics_text(State(shared): State<Shared>) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::render(shared.cluster.board())).into_response()
+}
+
+async fn world(State(shared): State<Shared>) -> Response {
+    let headers = [(header::CACHE_CONTROL, "no-store")];
+    (headers, axum::Json(shared.cluster.board().world_stats())).into_response()
+}
+
+async fn file(uri: Uri) -> Response {
+    let Some(asset) = viewer::asset(uri.path()) else {
+        return (StatusCode::NOT_FOUND, "there is no such page\n").into_response();
+    };
+    let caching = if asset.is_immutable { "public, max-age=31536000, immutable" } else { "no-cache" };
+    let headers = [
+        (header::CONTENT_TYPE, asset.content_type),
+        (header::CACHE_CONTROL, caching),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (headers, Body::from(Bytes::from_static(asset.bytes))).into_response()
+}
+
+async fn websocket(State(shared): State<Shared>, upgrade: WebSocketUpgrade) -> Response {
+    let Ok(permit) = shared.sockets.try_acquire_owned() else {
+        return (StatusCode::SERVICE_UNAVAILABLE, "too many clients are connected; try again later\n").into_response();
+    };
+    upgrade
+        .max_message_size(CLIENT_MESSAGE_BYTES_MAX)
+        .max_frame_size(CLIENT_MESSAGE_BYTES_MAX)
+        .on_upgrade(move |socket| serve_client(socket, shared.cluster, permit))
+}
+
+async fn serve_client(mut socket: WebSocket, cluster: ClusterHandle, _permit: OwnedSemaphorePermit) {
+    let Some((client, mut queue)) = cluster.connect().await else { return };
+    let reason = loop {
+        tokio::select! {
+            next = queue.next() => match next {
+                Next::Message(message) => match deliver(&mut socket, &mut queue, message).await {
+                    Ok(()) => {}
+                    Err(reason) => break reason,
+                },
+                Next::Close(reason) => break Some(reason),
+            },
+            received = socket.recv() => {
+                let goes_on = match received {
+                    Some(Ok(WsMessage::Text(text))) => cluster.text(client, text.to_string()).await,
+                    Some(Ok(WsMessage::Binary(_))) => cluster.binary(client).await,
+                    Some(Ok(WsMessage::Ping(_) | WsMessage::Pong(_))) => true,
+                    Some(Err(_)) => break Some("that message could not be read, or it was longer than 64 KiB".to_owned()),
+                    Some(Ok(WsMessage::Close(_))) | None => false,
+                };
+                if !goes_on {
+                    break None;
+                }
+            }
+        }
+    };
+    cluster.disconnect(client).await;
+    if let Some(reason) = reason {
+        let frame = CloseFrame { code: close_code::POLICY, reason: Utf8Bytes::from(shorten(&reason)) };
+        // A client that does not read does not hear the reason either.
+        _ = tokio::time::timeout(GOODBYE, socket.send(WsMessage::Close(Some(frame)))).await;
+    }
+}
+
+/// Sends a message, unless the gateway wants the client gone meanwhile. An error ends the connection, perhaps with a
+/// reason to give.
+async fn deliver(socket: &mut WebSocket, queue: &mut ClientEnd, message: Message) -> Result<(), Option<String>> {
+    let frame = match &message {
+        Message::Text(text) => WsMessage::Text(Utf8Bytes::from(&**text)),
+        Message::Binary(bytes) => WsMessage::Binary(Bytes::from_owner(bytes.clone())),
+    };
+    tokio::select! {
+        result = socket.send(frame) => result.map_err(|_| None)?,
+        reason = queue.goodbye() => return Err(Some(reason)),
+    }
+    queue.sent(&message);
+    Ok(())
+}
+
+/// A reason short enough for a close frame, cut between characters.
+fn shorten(reason: &str) -> &str {
+    let mut end = reason.len().min(REASON_BYTES_MAX);
+    while !reason.is_char_boundary(end) {
+        end -= 1;
+    }
+    &reason[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_fit_a_close_frame() {
+        assert_eq!(shorten("short"), "short");
+        let long = shorten(&"ü".repeat(100)).len();
+        assert!(long <= REASON_BYTES_MAX && long > REASON_BYTES_MAX - 3);
+    }
+
+    #[test]
+    fn a_taken_port_is_named() {
+        let host = IpAddr::from([127, 0, 0, 1]);
+        let first = Web::listen(host, 0).unwrap();
+        let port = first.address().port();
+        let Err(error) = Web::listen(host, port) else { panic!("two on one port") };
+        assert!(matches!(error, BindError::Taken(taken) if taken == port));
+        assert!(error.to_string().contains(&port.to_string()) && error.to_string().contains("--port"), "{error}");
+    }
+}

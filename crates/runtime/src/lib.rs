@@ -1,0 +1,32 @@
+//! Runs the cores for real.
+//!
+//! The only crate with threads, clocks, sockets and files. The cores it drives are the same that the simulator drives;
+//! what is here decides when a tick runs and how bytes travel, never what a tick does.
+
+mod board;
+mod client_queue;
+mod clock;
+mod embedded;
+mod gateway_thread;
+mod http;
+pub mod inspect;
+pub mod links;
+mod metrics;
+mod node_thread;
+pub mod pace;
+pub mod reading;
+pub mod recording;
+pub mod replay;
+mod servers;
+mod signals;
+pub mod timeline;
+mod viewer;
+
+pub use board::{Board, GatewayReading};
+pub use client_queue::{BACKLOG_BYTES_MAX, ClientEnd, Next};
+pub use clock::Clock;
+pub use embedded::{BuildScene, ClusterHandle, EmbeddedCluster, EmbeddedConfig, Scenes};
+pub use http::{BindError, Listening, Web};
+pub use node_thread::{BEHIND_TICKS_MAX, NodeEnd};
+pub use servers::{Doors, GATEWAY, RunEnd, SERVERS_MAX, Servers, ServersConfig, StartError, combine, first_map};
+pub use signals::Signals;

@@ -1,0 +1,152 @@
+//! In-memory links between the servers and the gateway of one process.
+//!
+//! Frames travel as bytes, as they would between machines. Every link is bounded: a frame that finds it full is dropped
+//! and counted, and the lanes send what mattered again.
+
+use nimbus_model::{RegionId, Tick};
+use nimbus_wire::{Address, Frame, GatewayId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+
+/// Most frames that wait at one receiver.
+pub const LINK_FRAMES_MAX: usize = 1024;
+
+/// Where frames are handed in. Cheap to clone; every thread has one.
+#[derive(Clone)]
+pub struct Links {
+    ends: Arc<Vec<(Address, SyncSender<Vec<u8>>)>>,
+    lost: Arc<Lost>,
+}
+
+/// Frames that did not arrive, by reason.
+#[derive(Default)]
+struct Lost {
+    full: AtomicU64,
+    unknown: AtomicU64,
+    malformed: AtomicU64,
+}
+
+/// Where one server or gateway takes its frames from.
+pub struct LinkEnd {
+    frames: Receiver<Vec<u8>>,
+    early: Vec<Frame>,
+    lost: Arc<Lost>,
+}
+
+impl Links {
+    /// Links between some regions, in order of id, and one gateway; and the ends in that order, the gateway's last.
+    pub fn new(regions: &[RegionId], gateway: GatewayId) -> (Links, Vec<LinkEnd>) {
+        let addresses = regions.iter().map(|region| Address::Region(*region)).chain([Address::Gateway(gateway)]);
+        let lost = Arc::new(Lost::default());
+        let mut ends = Vec::new();
+        let mut receivers = Vec::new();
+        for address in addresses {
+            let (sender, frames) = sync_channel(LINK_FRAMES_MAX);
+            ends.push((address, sender));
+            receivers.push(LinkEnd { frames, early: Vec::new(), lost: lost.clone() });
+        }
+        (Links { ends: Arc::new(ends), lost }, receivers)
+    }
+
+    /// Sends a frame to where it is addressed.
+    pub fn send(&self, frame: &Frame) {
+        match self.ends.binary_search_by_key(&frame.to, |(address, _)| *address) {
+            Ok(at) if self.ends[at].1.try_send(frame.encode()).is_ok() => {}
+            Ok(_) => count(&self.lost.full),
+            Err(_) => count(&self.lost.unknown),
+        }
+    }
+
+    /// Frames dropped because the receiver's link was full or closed.
+    pub fn dropped(&self) -> u64 {
+        self.lost.full.load(Ordering::Relaxed)
+    }
+
+    /// Frames for addresses that nobody has, and frames that did not parse.
+    pub fn void(&self) -> u64 {
+        self.lost.unknown.load(Ordering::Relaxed) + self.lost.malformed.load(Ordering::Relaxed)
+    }
+}
+
+impl LinkEnd {
+    /// Hands over what has arrived, at most a full link, so that a fast sender cannot keep the receiver here.
+    pub fn drain(&mut self, take: impl FnMut(Frame)) {
+        self.drain_before(Tick(u64::MAX), take);
+    }
+
+    /// The same for what was said before a tick; the rest is kept for later. In lock step this makes what a receiver
+    /// knows at a tick independent of who ran first.
+    pub fn drain_before(&mut self, tick: Tick, mut take: impl FnMut(Frame)) {
+        for frame in std::mem::take(&mut self.early) {
+            if frame.tick < tick { take(frame) } else { self.early.push(frame) }
+        }
+        for _ in 0..LINK_FRAMES_MAX {
+            match self.frames.try_recv() {
+                Ok(bytes) => match Frame::decode(&bytes) {
+                    Ok(frame) if frame.tick < tick => take(frame),
+                    Ok(frame) => self.early.push(frame),
+                    Err(_) => count(&self.lost.malformed),
+                },
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return,
+            }
+        }
+    }
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nimbus_wire::{Content, LaneFrame};
+
+    fn frame(to: Address) -> Frame {
+        let content = Content::Lane(LaneFrame::default());
+        Frame { from: Address::Region(RegionId(0)), to, era: 1, epoch: 1, tick: Tick(3), content }
+    }
+
+    #[test]
+    fn frames_arrive_in_order_where_they_are_addressed() {
+        let (links, mut ends) = Links::new(&[RegionId(0), RegionId(1)], GatewayId(0));
+        for tick in 0..5 {
+            links.send(&Frame { tick: Tick(tick), ..frame(Address::Region(RegionId(1))) });
+        }
+        links.send(&frame(Address::Gateway(GatewayId(0))));
+        let mut got = Vec::new();
+        ends[1].drain(|frame| got.push(frame.tick.0));
+        assert_eq!(got, [0, 1, 2, 3, 4]);
+        let mut at_gateway = 0;
+        ends[2].drain(|_| at_gateway += 1);
+        assert_eq!(at_gateway, 1);
+        ends[0].drain(|_| panic!("nothing was sent here"));
+    }
+
+    #[test]
+    fn what_was_said_too_early_waits() {
+        let (links, mut ends) = Links::new(&[RegionId(0)], GatewayId(0));
+        for tick in [4, 5, 5, 6] {
+            links.send(&Frame { tick: Tick(tick), ..frame(Address::Region(RegionId(0))) });
+        }
+        for (before, expected) in [(5, vec![4]), (6, vec![5, 5]), (6, vec![]), (9, vec![6])] {
+            let mut got = Vec::new();
+            ends[0].drain_before(Tick(before), |frame| got.push(frame.tick.0));
+            assert_eq!(got, expected);
+        }
+    }
+
+    #[test]
+    fn a_full_link_drops_and_counts() {
+        let (links, mut ends) = Links::new(&[RegionId(0)], GatewayId(0));
+        for _ in 0..LINK_FRAMES_MAX + 7 {
+            links.send(&frame(Address::Region(RegionId(0))));
+        }
+        links.send(&frame(Address::Region(RegionId(9))));
+        assert_eq!((links.dropped(), links.void()), (7, 1));
+        let mut got = 0;
+        ends[0].drain(|_| got += 1);
+        assert_eq!(got, LINK_FRAMES_MAX);
+    }
+}

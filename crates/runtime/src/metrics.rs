@@ -1,0 +1,146 @@
+//! `/metrics`: the figures in the text format that Prometheus reads.
+
+use std::fmt::Write as _;
+
+use crate::board::Board;
+use crate::reading::{Reading, skews};
+
+/// Everything on the board.
+pub(crate) fn render(board: &Board) -> String {
+    let mut text = Exposition::default();
+    let readings = board.readings();
+    let skews = skews(&readings);
+    let nodes = |value: fn(&Reading) -> f64| -> Vec<(String, f64)> {
+        readings.iter().map(|reading| (format!("node=\"{}\"", reading.region.0), value(reading))).collect()
+    };
+    text.family("nimbus_node_up", GAUGE, "1 while the server's thread runs.", nodes(|r| f64::from(u8::from(r.alive))));
+    text.family("nimbus_node_tick", GAUGE, "Last tick the server completed.", nodes(|r| r.tick.0 as f64));
+    text.family("nimbus_node_bodies", GAUGE, "Bodies the server owns.", nodes(|r| r.bodies as f64));
+    text.family("nimbus_node_awake_bodies", GAUGE, "Bodies it owns that move.", nodes(|r| r.awake as f64));
+    let mut steps = Vec::new();
+    let mut lateness = Vec::new();
+    for reading in &readings {
+        for share in [0.5, 0.99, 1.0] {
+            let labels = format!("node=\"{}\",quantile=\"{share}\"", reading.region.0);
+            steps.push((labels.clone(), reading.step_quantile(share).as_secs_f64()));
+            lateness.push((labels, reading.late_quantile(share).as_secs_f64()));
+        }
+    }
+    text.family("nimbus_node_step_seconds", GAUGE, "Duration of a tick over the last seconds.", steps);
+    text.family("nimbus_node_late_seconds", GAUGE, "How late ticks began over the last seconds.", lateness);
+    let skews = readings.iter().zip(&skews).map(|(r, skew)| (format!("node=\"{}\"", r.region.0), skew.as_secs_f64()));
+    text.family("nimbus_node_skew_seconds", GAUGE, "How far the server is behind the foremost one.", skews.collect());
+    for (name, help, value) in NODE_COUNTERS {
+        text.family(name, COUNTER, help, nodes(value));
+    }
+    text.family(
+        "nimbus_node_unacknowledged_items",
+        GAUGE,
+        "Items that wait for an acknowledgement.",
+        nodes(|r| r.unacknowledged as f64),
+    );
+    text.family("nimbus_node_held_items", GAUGE, "Items that wait for their turn.", nodes(|r| r.held as f64));
+    let one = |value: f64| vec![(String::new(), value)];
+    let links = board.links();
+    text.family(
+        "nimbus_link_dropped_frames_total",
+        COUNTER,
+        "Frames that found a link full.",
+        one(links.dropped() as f64),
+    );
+    text.family("nimbus_link_void_frames_total", COUNTER, "Frames nobody could read.", one(links.void() as f64));
+    let gateway = board.gateway();
+    let counters = &gateway.counters;
+    let figures = [
+        ("nimbus_gateway_up", GAUGE, "1 while the gateway's thread runs.", f64::from(u8::from(gateway.alive))),
+        ("nimbus_gateway_tick", GAUGE, "The tick the gateway has reached.", gateway.tick.0 as f64),
+        ("nimbus_gateway_clients", GAUGE, "Clients that are connected.", gateway.clients as f64),
+        ("nimbus_gateway_replicas", GAUGE, "Bodies the gateway knows.", gateway.bodies as f64),
+        ("nimbus_gateway_sent_bytes_total", COUNTER, "Bytes queued for clients.", gateway.bytes_sent as f64),
+        ("nimbus_gateway_commands_total", COUNTER, "Commands taken from clients.", counters.commands as f64),
+        (
+            "nimbus_gateway_commands_refused_total",
+            COUNTER,
+            "Commands that the gateway refused.",
+            counters.commands_refused as f64,
+        ),
+        ("nimbus_gateway_bad_messages_total", COUNTER, "Messages that were no commands.", counters.messages_bad as f64),
+        ("nimbus_gateway_hand_overs_total", COUNTER, "Changes of owner that clients saw.", counters.hand_overs as f64),
+        (
+            "nimbus_gateway_dropped_frames_total",
+            COUNTER,
+            "Frames dropped because too many came at once.",
+            counters.frames_overflow as f64,
+        ),
+        (
+            "nimbus_gateway_slow_clients_total",
+            COUNTER,
+            "Clients let go because they did not keep up.",
+            gateway.clients_too_slow as f64,
+        ),
+    ];
+    for (name, kind, help, value) in figures {
+        text.family(name, kind, help, one(value));
+    }
+    text.0
+}
+
+const GAUGE: &str = "gauge";
+const COUNTER: &str = "counter";
+
+type NodeCounter = (&'static str, &'static str, fn(&Reading) -> f64);
+
+const NODE_COUNTERS: [NodeCounter; 9] = [
+    ("nimbus_node_late_ticks_total", "Ticks that began more than a tick too late.", |r| r.late_ticks as f64),
+    ("nimbus_node_lost_ticks_total", "Tick numbers skipped.", |r| r.counters.ticks_lost as f64),
+    ("nimbus_node_arrived_bodies", "Bodies that arrived since the world was loaded.", |r| r.counters.arrived as f64),
+    ("nimbus_node_left_bodies", "Bodies that left since the world was loaded.", |r| r.counters.left as f64),
+    ("nimbus_node_refused_transfers_total", "Transfers refused.", |r| r.counters.refused as f64),
+    ("nimbus_node_deferred_grants_total", "Hand-overs put off.", |r| r.counters.grants_deferred as f64),
+    ("nimbus_node_void_frames_total", "Frames of another era or life.", |r| r.counters.frames_void as f64),
+    ("nimbus_node_refused_orders_total", "Orders refused.", |r| r.counters.orders_refused as f64),
+    ("nimbus_node_dropped_news_total", "News dropped for a slow gateway.", |r| r.counters.feed_dropped as f64),
+];
+
+#[derive(Default)]
+struct Exposition(String);
+
+impl Exposition {
+    /// One metric with all its samples; labels come without braces.
+    fn family(&mut self, name: &str, kind: &str, help: &str, samples: Vec<(String, f64)>) {
+        // Writing to a string cannot fail.
+        _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for (labels, value) in samples {
+            _ = match labels.as_str() {
+                "" => writeln!(self.0, "{name} {value}"),
+                labels => writeln!(self.0, "{name}{{{labels}}} {value}"),
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::GatewayReading;
+    use crate::links::Links;
+    use crate::reading::Gauge;
+    use crate::servers::GATEWAY;
+    use nimbus_model::RegionId;
+
+    #[test]
+    fn every_line_is_a_comment_or_a_sample() {
+        let regions = [RegionId(0), RegionId(1)];
+        let gauges: Vec<Gauge> = regions.map(Gauge::new).to_vec();
+        gauges[1].write(|reading| reading.bodies = 42);
+        let board = Board::new(gauges, Links::new(&regions, GATEWAY).0, GatewayReading::default());
+        let text = render(&board);
+        assert!(text.contains("\nnimbus_node_bodies{node=\"1\"} 42\n"), "{text}");
+        assert!(text.contains("nimbus_node_step_seconds{node=\"0\",quantile=\"0.99\"} 0\n"), "{text}");
+        for line in text.lines() {
+            let is_comment = line.starts_with("# HELP nimbus_") || line.starts_with("# TYPE nimbus_");
+            let value = line.rsplit_once(' ').map(|(_, value)| value.parse::<f64>());
+            assert!(is_comment || line.starts_with("nimbus_") && matches!(value, Some(Ok(_))), "{line}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! One server on its own thread: sleep until a tick is due, take what has arrived, run, speak, write down.
+
+use nimbus_model::{RegionId, Tick};
+use nimbus_node::{Change, Node};
+use nimbus_wire::Frame;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
+
+use crate::clock::Clock;
+use crate::links::{LinkEnd, Links};
+use crate::pace::{Pace, Wake};
+use crate::reading::{Gauge, Sample};
+use crate::recording::{HASH_TICKS, Note, RecorderHandle, StateMark};
+
+/// A server that is further behind than this many ticks skips tick numbers.
+pub const BEHIND_TICKS_MAX: u64 = 8;
+
+/// Counting who is awake costs a walk over all bodies, so it is done only this often.
+const AWAKE_EVERY_TICKS: u64 = 15;
+
+/// A server with everything it needs to run.
+pub(crate) struct NodeThread {
+    /// The server.
+    pub(crate) node: Node,
+    /// Its place among the runners of the pace.
+    pub(crate) runner: usize,
+    /// When ticks are due.
+    pub(crate) pace: Arc<Pace>,
+    /// Where it speaks.
+    pub(crate) links: Links,
+    /// Where it listens.
+    pub(crate) inbox: LinkEnd,
+    /// Changes of the whole world.
+    pub(crate) changes: Receiver<Change>,
+    /// Where it shows itself.
+    pub(crate) gauge: Gauge,
+    /// Where it writes down what it does.
+    pub(crate) recorder: Option<RecorderHandle>,
+}
+
+/// How a server ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeEnd {
+    /// The region it served.
+    pub region: RegionId,
+    /// The last tick it completed.
+    pub tick: Tick,
+    /// Its state.
+    pub hash: u64,
+    /// Bodies it owned.
+    pub bodies: usize,
+    /// Bodies it had given away and that may not have arrived.
+    pub in_flight: usize,
+    /// Bodies that had arrived since the world was loaded.
+    pub arrived: u64,
+    /// Tick numbers it skipped.
+    pub ticks_lost: u64,
+}
+
+impl NodeThread {
+    /// Runs until the pace says that it is over.
+    pub(crate) fn run(mut self) -> NodeEnd {
+        let _going_home = GoesHome { gauge: self.gauge.clone(), pace: self.pace.clone() };
+        let clock = Clock::start();
+        let mut frames = Vec::new();
+        self.note_mark();
+        while let Some(wake) = self.pace.wait(self.node.now()) {
+            self.listen(wake);
+            self.run_due(wake, &clock);
+            self.speak(&mut frames);
+            self.note_progress();
+            self.gauge.write(|reading| reading.observe(&self.node));
+            self.pace.completed(self.runner, self.node.now());
+        }
+        self.note_progress();
+        self.note_mark();
+        NodeEnd {
+            region: self.node.region(),
+            tick: self.node.now(),
+            hash: self.node.state_hash(),
+            bodies: self.node.hosted_count(),
+            in_flight: self.node.in_flight().count(),
+            arrived: self.node.counters().arrived,
+            ticks_lost: self.node.counters().ticks_lost,
+        }
+    }
+
+    fn listen(&mut self, wake: Wake) {
+        loop {
+            match self.changes.try_recv() {
+                // A node that has too many changes waiting refuses more; whoever sends them waits for each to be made.
+                Ok(change) => _ = self.node.schedule(change),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
+            }
+        }
+        let node = &mut self.node;
+        match &*self.pace {
+            Pace::RealTime(_) => self.inbox.drain(|frame| node.handle(frame)),
+            Pace::LockStep(_) => self.inbox.drain_before(wake.due, |frame| node.handle(frame)),
+        }
+    }
+
+    fn run_due(&mut self, wake: Wake, clock: &Clock) {
+        let next = self.node.now().next();
+        let behind = wake.due.since(next);
+        let first = if behind >= BEHIND_TICKS_MAX { wake.due } else { next };
+        for tick in first.0..=wake.due.0 {
+            let tick = Tick(tick);
+            let before = self.node.now();
+            let began = clock.now();
+            self.node.tick(tick);
+            let step = clock.now() - began;
+            self.gauge.write(|reading| reading.add_sample(Sample { tick, late: wake.late, step }));
+            if tick.0 / HASH_TICKS != before.0 / HASH_TICKS {
+                self.note_progress();
+                self.note_mark();
+            }
+            if tick.0.is_multiple_of(AWAKE_EVERY_TICKS) || tick == first {
+                let awake = self.node.awake_count();
+                self.gauge.write(|reading| reading.awake = awake);
+            }
+        }
+        self.gauge.write(|reading| reading.late_ticks += behind);
+    }
+
+    fn speak(&mut self, frames: &mut Vec<Frame>) {
+        self.node.emit(frames);
+        for frame in frames.drain(..) {
+            self.links.send(&frame);
+        }
+    }
+
+    /// Hands in what happened since the last time; without a recording it is forgotten.
+    fn note_progress(&mut self) {
+        let region = self.node.region();
+        let (log, events) = (self.node.take_log(), self.node.take_events());
+        if let Some(recorder) = &self.recorder {
+            let noted = (log.is_empty() || recorder.note(Note::Log(region, log)))
+                && (events.is_empty() || recorder.note(Note::Events(region, events)));
+            if !noted {
+                self.recorder = None;
+            }
+        }
+    }
+
+    fn note_mark(&mut self) {
+        if let Some(recorder) = &self.recorder {
+            let mark = StateMark { tick: self.node.now(), hash: self.node.state_hash() };
+            recorder.note(Note::Mark(self.node.region(), mark));
+        }
+    }
+}
+
+/// Says that the thread is gone, even when it panics.
+struct GoesHome {
+    gauge: Gauge,
+    pace: Arc<Pace>,
+}
+
+impl Drop for GoesHome {
+    fn drop(&mut self) {
+        self.gauge.write(|reading| reading.alive = false);
+        if std::thread::panicking() && matches!(*self.pace, Pace::LockStep(_)) {
+            // The others would wait for this one for ever.
+            self.pace.stop();
+        }
+    }
+}

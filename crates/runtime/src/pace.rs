@@ -1,0 +1,244 @@
+//! Who may run which tick when: in real time, or in lock step as fast as the machine can.
+//!
+//! Threads sleep here and nowhere else, so a stop, a pause or a step reaches all of them at once.
+
+use nimbus_model::Tick;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::timeline::Timeline;
+
+/// Why a sleeper woke up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wake {
+    /// The last tick that is due.
+    pub due: Tick,
+    /// How long ago the first tick that the sleeper waited for became due.
+    pub late: Duration,
+}
+
+/// Real time: ticks become due by the clock.
+pub struct RealTime {
+    clock: Clock,
+    state: Mutex<RealTimeState>,
+    changed: Condvar,
+}
+
+struct RealTimeState {
+    timeline: Timeline,
+    stopped: bool,
+}
+
+impl RealTime {
+    /// Starts now: the tick after `loaded_at` is due one tick from now.
+    pub fn start(loaded_at: Tick, hz: u32) -> RealTime {
+        let clock = Clock::start();
+        let timeline = Timeline::new(loaded_at, hz, clock.now());
+        RealTime { clock, state: Mutex::new(RealTimeState { timeline, stopped: false }), changed: Condvar::new() }
+    }
+
+    /// Time since the start.
+    pub fn now(&self) -> Duration {
+        self.clock.now()
+    }
+
+    /// Sleeps until a tick after `after` is due. None when the run is over.
+    pub fn wait(&self, after: Tick) -> Option<Wake> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped {
+                return None;
+            }
+            let now = self.clock.now();
+            let due = state.timeline.due(now);
+            let moment = state.timeline.when(after.next());
+            if due > after {
+                return Some(Wake { due, late: now.saturating_sub(moment.unwrap_or(now)) });
+            }
+            state = match moment {
+                Some(moment) => sleep(&self.changed, state, moment.saturating_sub(now)),
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// Sleeps until a tick after `after` is due, but no longer than `longest`. None when the run is over.
+    pub fn wait_briefly(&self, after: Tick, longest: Duration) -> Option<Tick> {
+        let mut state = self.lock();
+        let until = self.clock.now() + longest;
+        loop {
+            let now = self.clock.now();
+            let due = state.timeline.due(now);
+            if state.stopped || due > after || now >= until {
+                return (!state.stopped).then_some(due);
+            }
+            let moment = state.timeline.when(after.next()).map_or(until, |moment| moment.min(until));
+            state = sleep(&self.changed, state, moment.saturating_sub(now));
+        }
+    }
+
+    /// Looks at the timeline or changes it; sleepers see the change at once.
+    pub fn with<T>(&self, act: impl FnOnce(&mut Timeline, Duration) -> T) -> T {
+        let mut state = self.lock();
+        let result = act(&mut state.timeline, self.clock.now());
+        self.changed.notify_all();
+        result
+    }
+
+    /// Ends the run: every sleeper wakes and goes home.
+    pub fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RealTimeState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lock step: a tick is due once everybody has completed the one before and sent what it had to say. Every frame is
+/// therefore there in time, and the same world gives the same run every time.
+pub struct LockStep {
+    state: Mutex<LockStepState>,
+    changed: Condvar,
+    end: Tick,
+}
+
+struct LockStepState {
+    done: Vec<Tick>,
+    stopped: bool,
+}
+
+impl LockStep {
+    /// For some runners that have all completed `start`, up to and including tick `end`.
+    pub fn new(runners: usize, start: Tick, end: Tick) -> LockStep {
+        let state = LockStepState { done: vec![start; runners], stopped: false };
+        LockStep { state: Mutex::new(state), changed: Condvar::new(), end }
+    }
+
+    /// Sleeps until the tick after `after` is due. None when the run is over.
+    pub fn wait(&self, after: Tick) -> Option<Wake> {
+        let mut state = self.lock();
+        loop {
+            if state.stopped || after >= self.end {
+                return None;
+            }
+            if state.done.iter().all(|done| *done >= after) {
+                return Some(Wake { due: after.next(), late: Duration::ZERO });
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// A runner has completed a tick and said what it had to say.
+    pub fn completed(&self, runner: usize, tick: Tick) {
+        if let Some(done) = self.lock().done.get_mut(runner) {
+            *done = tick;
+        }
+        self.changed.notify_all();
+    }
+
+    /// The tick that everybody has completed.
+    pub fn reached(&self) -> Tick {
+        self.lock().done.iter().min().copied().unwrap_or(self.end)
+    }
+
+    /// Ends the run early.
+    pub fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LockStepState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How the ticks of a run become due.
+pub enum Pace {
+    /// By the clock.
+    RealTime(RealTime),
+    /// As fast as everybody gets through them.
+    LockStep(LockStep),
+}
+
+impl Pace {
+    /// Sleeps until a tick after `after` is due. None when the run is over.
+    pub fn wait(&self, after: Tick) -> Option<Wake> {
+        match self {
+            Pace::RealTime(real_time) => real_time.wait(after),
+            Pace::LockStep(lock_step) => lock_step.wait(after),
+        }
+    }
+
+    /// A runner has completed a tick and said what it had to say.
+    pub fn completed(&self, runner: usize, tick: Tick) {
+        if let Pace::LockStep(lock_step) = self {
+            lock_step.completed(runner, tick);
+        }
+    }
+
+    /// Ends the run.
+    pub fn stop(&self) {
+        match self {
+            Pace::RealTime(real_time) => real_time.stop(),
+            Pace::LockStep(lock_step) => lock_step.stop(),
+        }
+    }
+
+    /// The timeline to pause, step and speed up; none in lock step.
+    pub fn real_time(&self) -> Option<&RealTime> {
+        match self {
+            Pace::RealTime(real_time) => Some(real_time),
+            Pace::LockStep(_) => None,
+        }
+    }
+}
+
+fn sleep<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>, longest: Duration) -> MutexGuard<'a, T> {
+    condition.wait_timeout(guard, longest).unwrap_or_else(PoisonError::into_inner).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_sleeper_wakes_for_a_step_and_for_the_end() {
+        let pace = Arc::new(RealTime::start(Tick(0), 60));
+        pace.with(|timeline, now| timeline.pause(now));
+        let paused_at = pace.with(|timeline, now| timeline.due(now));
+        let sleeper = {
+            let pace = pace.clone();
+            std::thread::Builder::new().spawn(move || (pace.wait(paused_at), pace.wait(paused_at + 1))).unwrap()
+        };
+        assert!(pace.with(|timeline, now| timeline.step(1, now)));
+        while pace.with(|timeline, now| timeline.due(now)) <= paused_at {}
+        pace.wait_briefly(paused_at + 1, Duration::from_millis(20));
+        pace.stop();
+        let (first, second) = sleeper.join().unwrap();
+        assert_eq!(first.map(|wake| wake.due), Some(paused_at + 1));
+        assert_eq!(second, None);
+    }
+
+    #[test]
+    fn a_brief_wait_ends_although_time_stands_still() {
+        let pace = RealTime::start(Tick(0), 60);
+        pace.with(|timeline, now| timeline.pause(now));
+        let due = pace.with(|timeline, now| timeline.due(now));
+        assert_eq!(pace.wait_briefly(due, Duration::from_millis(5)), Some(due));
+    }
+
+    #[test]
+    fn lock_step_waits_for_the_slowest() {
+        let pace = LockStep::new(2, Tick(0), Tick(2));
+        assert_eq!(pace.wait(Tick(0)).map(|wake| wake.due), Some(Tick(1)));
+        pace.completed(0, Tick(1));
+        assert_eq!(pace.reached(), Tick(0));
+        pace.completed(1, Tick(1));
+        assert_eq!(pace.wait(Tick(1)).map(|wake| wake.due), Some(Tick(2)));
+        assert_eq!(pace.wait(Tick(2)), None);
+    }
+}

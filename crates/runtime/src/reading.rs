@@ -1,0 +1,174 @@
+//! What each server shows of itself while it runs: figures for people and monitoring, never inputs of a core.
+
+use nimbus_model::{RegionId, Tick};
+use nimbus_node::{Counters, Node};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How many of the latest ticks the figures speak of; five seconds at 60 Hz.
+const SAMPLES_MAX: usize = 300;
+
+/// One tick as it went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Which.
+    pub tick: Tick,
+    /// How long after its time it began.
+    pub late: Duration,
+    /// How long it took.
+    pub step: Duration,
+}
+
+/// The state of a server, as of its last wake-up.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// The region it serves.
+    pub region: RegionId,
+    /// False while its region has no place in the present map.
+    pub has_place: bool,
+    /// False once its thread has ended.
+    pub alive: bool,
+    /// The last tick it completed.
+    pub tick: Tick,
+    /// How often a world has been loaded.
+    pub era: u16,
+    /// Which life of the region this is.
+    pub epoch: u32,
+    /// Bodies it owns.
+    pub bodies: usize,
+    /// How many of them are awake.
+    pub awake: usize,
+    /// What it counted.
+    pub counters: Counters,
+    /// Items that wait for an acknowledgement.
+    pub unacknowledged: usize,
+    /// Items that wait for their turn.
+    pub held: usize,
+    /// Ticks that began more than one tick too late.
+    pub late_ticks: u64,
+    /// The latest ticks, in no order.
+    pub samples: Vec<Sample>,
+    next_sample: usize,
+}
+
+impl Reading {
+    /// Keeps a sample in place of the oldest.
+    pub fn add_sample(&mut self, sample: Sample) {
+        if self.samples.len() < SAMPLES_MAX {
+            self.samples.push(sample);
+        } else {
+            self.samples[self.next_sample] = sample;
+            self.next_sample = (self.next_sample + 1) % SAMPLES_MAX;
+        }
+    }
+
+    /// The step time that a share of the latest ticks did not exceed.
+    pub fn step_quantile(&self, share: f64) -> Duration {
+        quantile(self.samples.iter().map(|sample| sample.step).collect(), share)
+    }
+
+    /// The lateness that a share of the latest ticks did not exceed.
+    pub fn late_quantile(&self, share: f64) -> Duration {
+        quantile(self.samples.iter().map(|sample| sample.late).collect(), share)
+    }
+
+    /// Takes down what a server looks like now. Counting who is awake is left out, because it costs a walk.
+    pub fn observe(&mut self, node: &Node) {
+        self.tick = node.now();
+        self.era = node.era();
+        self.epoch = node.epoch();
+        self.bodies = node.hosted_count();
+        self.counters = *node.counters();
+        self.unacknowledged = node.queues().map(|(_, length, _)| length).sum();
+        self.held = node.held();
+        self.has_place = node.map().regions().binary_search(&self.region).is_ok();
+    }
+}
+
+/// A reading that its server writes and others copy.
+#[derive(Clone, Default)]
+pub struct Gauge(Arc<Mutex<Reading>>);
+
+impl Gauge {
+    /// The gauge of a region's server, before its first wake-up.
+    pub fn new(region: RegionId) -> Gauge {
+        Gauge(Arc::new(Mutex::new(Reading { region, alive: true, ..Reading::default() })))
+    }
+
+    /// The present reading.
+    pub fn read(&self) -> Reading {
+        self.lock().clone()
+    }
+
+    /// Changes the reading.
+    pub fn write(&self, change: impl FnOnce(&mut Reading)) {
+        change(&mut self.lock());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reading> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How far each server was behind the foremost one in the latest ticks that all of them ran: the middle value.
+pub fn skews(readings: &[Reading]) -> Vec<Duration> {
+    let mut behind = vec![Vec::new(); readings.len()];
+    let Some(first) = readings.first() else { return Vec::new() };
+    let ordered: Vec<Vec<Sample>> = readings.iter().map(|reading| sorted(&reading.samples)).collect();
+    for sample in &first.samples {
+        let found: Option<Vec<Duration>> = ordered
+            .iter()
+            .map(|samples| samples.binary_search_by_key(&sample.tick, |s| s.tick).ok().map(|at| samples[at].late))
+            .collect();
+        let Some(lateness) = found else { continue };
+        let foremost = lateness.iter().min().copied().unwrap_or_default();
+        for (list, late) in behind.iter_mut().zip(lateness) {
+            list.push(late - foremost);
+        }
+    }
+    behind.into_iter().map(|list| quantile(list, 0.5)).collect()
+}
+
+fn sorted(samples: &[Sample]) -> Vec<Sample> {
+    let mut samples = samples.to_vec();
+    samples.sort_unstable_by_key(|sample| sample.tick);
+    samples
+}
+
+fn quantile(mut values: Vec<Duration>, share: f64) -> Duration {
+    values.sort_unstable();
+    let last = values.len().saturating_sub(1);
+    values.get((last as f64 * share.clamp(0.0, 1.0)).round() as usize).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(samples: impl IntoIterator<Item = (u64, u64)>) -> Reading {
+        let mut reading = Reading::default();
+        for (tick, late_ms) in samples {
+            let late = Duration::from_millis(late_ms);
+            reading.add_sample(Sample { tick: Tick(tick), late, step: Duration::from_millis(tick) });
+        }
+        reading
+    }
+
+    #[test]
+    fn old_samples_make_room() {
+        let reading = reading((1..=1000).map(|tick| (tick, 0)));
+        assert_eq!(reading.samples.len(), SAMPLES_MAX);
+        assert!(reading.samples.iter().all(|sample| sample.tick.0 > 700));
+        assert_eq!(reading.step_quantile(0.0), Duration::from_millis(701));
+        assert_eq!(reading.step_quantile(1.0), Duration::from_millis(1000));
+        assert_eq!(Reading::default().step_quantile(0.5), Duration::ZERO);
+    }
+
+    #[test]
+    fn skew_is_measured_against_the_foremost_at_the_same_tick() {
+        let slow = reading((1..100).map(|tick| (tick, 10 + tick % 2)));
+        let quick = reading((50..150).map(|tick| (tick, 3 + tick % 2)));
+        assert_eq!(skews(&[slow, quick]), [Duration::from_millis(7), Duration::ZERO]);
+        assert_eq!(skews(&[reading([(1, 5)]), reading([(2, 9)])]), [Duration::ZERO; 2], "no tick in common");
+    }
+}

@@ -1,0 +1,240 @@
+//! The servers of one process: a thread for each region, linked in memory.
+
+use nimbus_model::{RegionId, Tick, World};
+use nimbus_node::{Change, Node, NodeConfig, Policy};
+use nimbus_space::{LayoutError, PartitionMap};
+use nimbus_wire::GatewayId;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use crate::links::{LinkEnd, Links};
+use crate::node_thread::{NodeEnd, NodeThread};
+use crate::pace::Pace;
+use crate::reading::{Gauge, Reading};
+use crate::recording::{Recorder, RecordingError, Start, Written};
+
+/// Most servers in one process.
+pub const SERVERS_MAX: usize = 64;
+
+/// Most changes of the world that wait at a server's door.
+const CHANGES_MAX: usize = 16;
+
+/// The gateway of a process.
+pub const GATEWAY: GatewayId = GatewayId(0);
+
+/// What servers are started with.
+pub struct ServersConfig {
+    /// The world.
+    pub world: Arc<World>,
+    /// At least this many servers, with regions from zero up; those that the world's map does not name have no place.
+    pub servers: u16,
+    /// Whether they report to the process's gateway.
+    pub gateway: bool,
+    /// Who should own what.
+    pub policy: Policy,
+    /// Write the run to this file.
+    pub record: Option<PathBuf>,
+}
+
+impl ServersConfig {
+    /// As many servers as the world has regions, without gateway and recording.
+    pub fn new(world: impl Into<Arc<World>>) -> ServersConfig {
+        ServersConfig { world: world.into(), servers: 1, gateway: false, policy: Policy::default(), record: None }
+    }
+}
+
+/// Why servers cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The world cannot be cut into regions.
+    #[error("the world `{name}` cannot be cut into regions: {source}")]
+    Layout {
+        /// The world.
+        name: String,
+        /// Why not.
+        source: LayoutError,
+    },
+    /// Too many for one process.
+    #[error("{0} servers are too many for one process; ask for at most {SERVERS_MAX}")]
+    TooMany(usize),
+    /// The recording cannot be made.
+    #[error(transparent)]
+    Recording(#[from] RecordingError),
+    /// The machine gives no more threads.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// Servers that run.
+pub struct Servers {
+    pace: Arc<Pace>,
+    links: Links,
+    regions: Vec<RegionId>,
+    gauges: Vec<Gauge>,
+    doors: Vec<SyncSender<Change>>,
+    threads: Vec<JoinHandle<NodeEnd>>,
+    recorder: Option<Recorder>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, Default)]
+pub struct RunEnd {
+    /// Every server, in order of region.
+    pub nodes: Vec<NodeEnd>,
+    /// Servers that failed on the way. Their threads have said why.
+    pub died: Vec<RegionId>,
+    /// The recording, when there was one.
+    pub written: Option<Written>,
+}
+
+impl RunEnd {
+    /// One number for the state of all servers.
+    pub fn combined_hash(&self) -> u64 {
+        combine(self.nodes.iter().map(|node| (node.region, node.hash)))
+    }
+}
+
+/// One number for the states of all servers, given in order of region.
+pub fn combine(hashes: impl IntoIterator<Item = (RegionId, u64)>) -> u64 {
+    let mut combined = 0xcbf2_9ce4_8422_2325;
+    for (region, hash) in hashes {
+        for byte in region.0.to_le_bytes().into_iter().chain(hash.to_le_bytes()) {
+            combined = (combined ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+    combined
+}
+
+/// The partition a world starts with, and the regions that need a server.
+pub fn first_map(world: &World, servers: u16) -> Result<(PartitionMap, Vec<RegionId>), StartError> {
+    let map = PartitionMap::from_layout(&world.layout)
+        .map_err(|source| StartError::Layout { name: world.name.clone(), source })?;
+    let mut regions: Vec<RegionId> = map.regions().iter().copied().chain((0..servers).map(RegionId)).collect();
+    regions.sort_unstable();
+    regions.dedup();
+    if regions.len() > SERVERS_MAX {
+        return Err(StartError::TooMany(regions.len()));
+    }
+    Ok((map, regions))
+}
+
+impl Servers {
+    /// Starts them. `pace` gets the number of servers and makes the ticks due, from tick 1 on. Also returns the end of
+    /// the gateway's link.
+    pub fn start(
+        config: ServersConfig,
+        pace: impl FnOnce(usize) -> Pace,
+    ) -> Result<(Servers, LinkEnd, PartitionMap), StartError> {
+        let (map, regions) = first_map(&config.world, config.servers)?;
+        let configs: Vec<NodeConfig> = regions
+            .iter()
+            .map(|region| NodeConfig {
+                gateways: if config.gateway { vec![GATEWAY] } else { Vec::new() },
+                policy: config.policy,
+                log: config.record.is_some(),
+                ..NodeConfig::new(*region)
+            })
+            .collect();
+        let start = Start { nodes: configs, world: config.world, era: 1, map: map.clone(), at: Tick(0) };
+        let recorder = config.record.map(|path| Recorder::create(&path, &start)).transpose()?;
+        let nodes: Vec<Node> = start
+            .nodes
+            .iter()
+            .map(|node| Node::new(node.clone(), start.world.clone(), start.era, map.clone(), start.at))
+            .collect();
+        let (links, mut ends) = Links::new(&regions, GATEWAY);
+        let gateway_end = ends.pop().expect("the gateway's end is the last");
+        let mut servers = Servers {
+            pace: Arc::new(pace(regions.len())),
+            links,
+            gauges: regions.iter().map(|region| Gauge::new(*region)).collect(),
+            regions,
+            doors: Vec::new(),
+            threads: Vec::new(),
+            recorder,
+        };
+        for (runner, (node, inbox)) in nodes.into_iter().zip(ends).enumerate() {
+            let (door, changes) = sync_channel(CHANGES_MAX);
+            let thread = NodeThread {
+                runner,
+                pace: servers.pace.clone(),
+                links: servers.links.clone(),
+                inbox,
+                changes,
+                gauge: servers.gauges[runner].clone(),
+                recorder: servers.recorder.as_ref().map(Recorder::handle),
+                node,
+            };
+            let name = format!("server {}", servers.regions[runner]);
+            servers.doors.push(door);
+            servers.threads.push(std::thread::Builder::new().name(name).spawn(move || thread.run())?);
+        }
+        Ok((servers, gateway_end, map))
+    }
+
+    /// When ticks are due.
+    pub fn pace(&self) -> &Arc<Pace> {
+        &self.pace
+    }
+
+    /// Where frames are handed in.
+    pub fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// The regions that have a server, in order.
+    pub fn regions(&self) -> &[RegionId] {
+        &self.regions
+    }
+
+    /// A way to give every server a change of the whole world.
+    pub fn doors(&self) -> Doors {
+        Doors(self.doors.clone())
+    }
+
+    /// Where the servers show themselves.
+    pub fn gauges(&self) -> &[Gauge] {
+        &self.gauges
+    }
+
+    /// What the servers show of themselves.
+    pub fn readings(&self) -> Vec<Reading> {
+        self.gauges.iter().map(Gauge::read).collect()
+    }
+
+    /// Ends the run and completes the recording.
+    pub fn stop(self) -> Result<RunEnd, RecordingError> {
+        self.pace.stop();
+        self.join()
+    }
+
+    /// Waits until the pace has ended the run, and completes the recording.
+    pub fn join(self) -> Result<RunEnd, RecordingError> {
+        let mut end = RunEnd::default();
+        for (thread, region) in self.threads.into_iter().zip(self.regions) {
+            match thread.join() {
+                Ok(node) => end.nodes.push(node),
+                Err(_) => end.died.push(region),
+            }
+        }
+        end.written = self.recorder.map(Recorder::finish).transpose()?;
+        Ok(end)
+    }
+}
+
+/// Where changes of the whole world are handed in.
+#[derive(Clone)]
+pub struct Doors(Vec<SyncSender<Change>>);
+
+impl Doors {
+    /// Gives every server a change. False when a server does not take it; then none of the others should be relied on.
+    pub fn announce(&self, change: &Change) -> bool {
+        let mut taken = true;
+        for door in &self.0 {
+            taken &= door.try_send(change.clone()).is_ok();
+        }
+        taken
+    }
+}

@@ -1,0 +1,260 @@
+//! A whole world in one process, seen through its web server by real clients.
+
+use nimbus_client::Client;
+use nimbus_model::{Nid, Pose, Shape, Vec3};
+use nimbus_runtime::{Clock, EmbeddedCluster, EmbeddedConfig, RunEnd, Scenes, Web};
+use nimbus_scenes::SceneParams;
+use nimbus_wire::client::{SceneInfo, Spawn, WorldStats};
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+use tungstenite::{Message, WebSocket};
+
+/// Long enough for a loaded machine; nothing waits that long when all is well.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct World {
+    cluster: EmbeddedCluster,
+    web: Web,
+}
+
+impl World {
+    fn start(scene: &str, servers: u16) -> World {
+        let world = nimbus_scenes::build(scene, &SceneParams::on(servers)).unwrap();
+        let list = nimbus_scenes::all().iter();
+        let list = list.map(|scene| SceneInfo { name: scene.name.to_owned(), about: scene.about.to_owned() }).collect();
+        let build = |name: &str, servers| {
+            nimbus_scenes::build(name, &SceneParams::on(servers)).map_err(|error| error.to_string())
+        };
+        let scenes = Scenes { list, build: Arc::new(build) };
+        let cluster = EmbeddedCluster::start(EmbeddedConfig { servers, scenes, ..EmbeddedConfig::new(world) }).unwrap();
+        let web = Web::listen(IpAddr::from([127, 0, 0, 1]), 0).unwrap().serve(cluster.handle());
+        World { cluster, web }
+    }
+
+    fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(self.web.address()).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn stats(&self) -> WorldStats {
+        let answer = self.get("/api/world");
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
+    }
+
+    fn wait(&self, what: &str, holds: impl Fn(&WorldStats) -> bool) -> WorldStats {
+        let clock = Clock::start();
+        loop {
+            let stats = self.stats();
+            if holds(&stats) {
+                return stats;
+            }
+            assert!(clock.now() < PATIENCE, "waited in vain for: {what}; {stats:?}");
+            std::thread::park_timeout(Duration::from_millis(20));
+        }
+    }
+
+    fn stop(self) -> RunEnd {
+        let clock = Clock::start();
+        let end = self.cluster.stop().unwrap();
+        self.web.stop();
+        assert!(clock.now() < Duration::from_secs(2), "ending took {:?}", clock.now());
+        assert_eq!(end.died, []);
+        end
+    }
+}
+
+struct Viewer {
+    socket: WebSocket<TcpStream>,
+    client: Client,
+    goodbye: Option<String>,
+}
+
+impl Viewer {
+    fn connect(address: SocketAddr) -> Viewer {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        let url = format!("ws://{address}/ws");
+        let mut attempt = tungstenite::client(url, stream);
+        let socket = loop {
+            match attempt {
+                Ok((socket, _)) => break socket,
+                Err(tungstenite::HandshakeError::Interrupted(unfinished)) => attempt = unfinished.handshake(),
+                Err(error) => panic!("{error}"),
+            }
+        };
+        Viewer { socket, client: Client::new(), goodbye: None }
+    }
+
+    /// Reads until something holds; false when the connection ends or nothing comes of it.
+    fn until(&mut self, holds: impl Fn(&Client) -> bool) -> bool {
+        let clock = Clock::start();
+        while !holds(&self.client) {
+            if clock.now() > PATIENCE {
+                return false;
+            }
+            match self.socket.read() {
+                Ok(Message::Text(text)) => self.client.handle_text(&text),
+                Ok(Message::Binary(bytes)) => self.client.handle_binary(&bytes),
+                Ok(Message::Close(frame)) => {
+                    self.goodbye = Some(frame.map(|frame| frame.reason.to_string()).unwrap_or_default());
+                }
+                Ok(_) => {}
+                Err(tungstenite::Error::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+                Err(_) => {
+                    self.goodbye.get_or_insert_default();
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn send(&mut self, text: String) {
+        self.socket.send(Message::text(text)).unwrap();
+    }
+
+    /// Sends a command and waits for its answer.
+    fn ask(&mut self, command: impl FnOnce(&mut Client) -> String) -> Result<Option<Nid>, String> {
+        let text = command(&mut self.client);
+        let seq = self.client.last_seq();
+        self.send(text);
+        let clock = Clock::start();
+        let mut answers = Vec::new();
+        loop {
+            answers.extend(self.client.take_answers());
+            if let Some(answer) = answers.iter().find(|answer| answer.seq == Some(seq)) {
+                return answer.outcome.clone();
+            }
+            assert!(clock.now() < PATIENCE, "no answer");
+            let before = self.client.tick();
+            self.until(|client| client.tick() != before || client.clock().is_some_and(|(paused, _)| paused));
+            if self.client.clock().is_some_and(|(paused, _)| paused) {
+                self.read_once();
+            }
+        }
+    }
+
+    fn read_once(&mut self) {
+        match self.socket.read() {
+            Ok(Message::Text(text)) => self.client.handle_text(&text),
+            Ok(Message::Binary(bytes)) => self.client.handle_binary(&bytes),
+            _ => {}
+        }
+    }
+}
+
+fn ball(position: Vec3) -> Spawn {
+    Spawn {
+        shape: Shape::ball(0.3),
+        pose: Pose::at(position),
+        velocity: Vec3::ZERO,
+        density: 1000.0,
+        restitution: 0.1,
+        friction: 0.5,
+    }
+}
+
+#[test]
+fn clients_see_and_change_a_world_on_two_servers() {
+    let world = World::start("crossing", 2);
+    let bodies = nimbus_scenes::build("crossing", &SceneParams::on(2)).unwrap().owned_bodies().count() as u64;
+    let mut viewer = Viewer::connect(world.web.address());
+    assert!(viewer.until(|client| client.len() as u64 == bodies), "saw {} of {bodies}", viewer.client.len());
+    assert_eq!(viewer.client.world(), Some("crossing"));
+
+    let stats = world.wait("hand-overs", |stats| stats.nodes.iter().any(|node| node.migrations > 0));
+    assert_eq!((stats.nodes.len(), stats.era, stats.clients), (2, 1, 1));
+    assert!(stats.nodes.iter().all(|node| node.alive && node.step_ms_p99 > 0.0 && node.region.is_some()));
+
+    let nid = viewer.ask(|client| client.spawn(ball(Vec3::new(1.0, 3.0, 1.0)))).unwrap().expect("a body");
+    assert!(viewer.until(|client| client.body(nid).is_some()), "the new body is seen");
+    assert!(viewer.ask(|client| client.impulse(nid, Vec3::Y)).is_ok());
+    let more = world.wait("one body more", |stats| stats.bodies == bodies + 1);
+    assert_eq!(more.nodes.iter().map(|node| node.bodies).sum::<u64>(), bodies + 1);
+
+    let mut rude = Viewer::connect(world.web.address());
+    assert!(rude.until(|client| client.id().is_some()));
+    rude.send("{\"type\": \"spawn\", \"seq\": 7, \"shape\": 12}".to_owned());
+    rude.send("not even JSON".to_owned());
+    let clock = Clock::start();
+    let mut refusals = Vec::new();
+    while refusals.len() < 2 && clock.now() < PATIENCE {
+        rude.read_once();
+        refusals.extend(rude.client.take_answers());
+    }
+    assert!(refusals.iter().all(|answer| answer.outcome.is_err()) && refusals.len() == 2, "{refusals:?}");
+    rude.send("x".repeat(70 << 10));
+    assert!(!rude.until(|_| false) && rude.goodbye.is_some(), "a message that is too long ends the connection");
+    assert!(viewer.ask(|client| client.impulse(nid, Vec3::Y)).is_ok(), "others are unharmed");
+
+    let refused = viewer.ask(|client| client.scene("crosing")).unwrap_err();
+    assert!(refused.contains("did you mean `crossing`") && refused.contains("rain"), "{refused}");
+    assert_eq!(viewer.ask(Client::reset), Ok(None));
+    assert!(viewer.until(|client| client.era() == Some(2) && client.len() as u64 == bodies), "the world begins anew");
+    assert!(viewer.client.body(nid).is_none());
+    let again = world.wait("the next era", |stats| stats.era == 2 && stats.bodies == bodies);
+    assert_eq!(again.scene, "crossing");
+    assert_eq!(viewer.ask(|client| client.scene("tower")), Ok(None));
+    assert!(viewer.until(|client| client.era() == Some(3)));
+    world.wait("the other scene", |stats| stats.scene == "tower" && stats.era == 3 && stats.bodies > 0);
+
+    assert!(world.get("/healthz").ends_with("ok\n"));
+    let metrics = world.get("/metrics");
+    assert!(
+        metrics.contains("nimbus_node_bodies{node=\"1\"}") && metrics.contains("nimbus_gateway_clients"),
+        "{metrics}"
+    );
+    assert!(world.get("/").contains("<!doctype html>") || world.get("/").contains("<!DOCTYPE html>"));
+    assert!(world.get("/nothing").starts_with("HTTP/1.1 404"));
+    world.stop();
+    assert!(!viewer.until(|_| false));
+    assert_eq!(viewer.goodbye.as_deref(), Some("the server is shutting down"));
+}
+
+#[test]
+fn no_body_is_lost_or_doubled() {
+    let world = World::start("crossing", 2);
+    let bodies = nimbus_scenes::build("crossing", &SceneParams::on(2)).unwrap().owned_bodies().count();
+    world.wait("many hand-overs", |stats| stats.nodes.iter().map(|node| node.migrations).sum::<u64>() > 10);
+    let end = world.stop();
+    let owned: usize = end.nodes.iter().map(|node| node.bodies).sum();
+    let in_flight: usize = end.nodes.iter().map(|node| node.in_flight).sum();
+    assert!(owned <= bodies && owned + in_flight >= bodies, "{owned} owned, {in_flight} on their way, of {bodies}");
+}
+
+#[test]
+fn time_stops_steps_and_changes_speed() {
+    let world = World::start("head-on", 2);
+    let mut viewer = Viewer::connect(world.web.address());
+    assert!(viewer.until(|client| !client.is_empty()));
+    let refused = viewer.ask(|client| client.step(1)).unwrap_err();
+    assert!(refused.contains("pause"), "{refused}");
+    assert_eq!(viewer.ask(|client| client.pause(true)), Ok(None));
+    let paused = world.wait("a pause", |stats| stats.paused && stats.nodes.iter().all(|node| node.tick == stats.tick));
+    std::thread::park_timeout(Duration::from_millis(150));
+    assert_eq!(world.stats().tick, paused.tick, "time stands still");
+
+    assert_eq!(viewer.ask(|client| client.step(20)), Ok(None));
+    let target = paused.tick + 20;
+    let stepped =
+        world.wait("20 ticks", |stats| stats.tick == target && stats.nodes.iter().all(|node| node.tick == target));
+    assert!(stepped.paused);
+    assert_eq!(stepped.nodes.iter().map(|node| node.late_ticks).collect::<Vec<_>>().len(), 2);
+
+    assert_eq!(viewer.ask(Client::reset), Ok(None));
+    let reset = world.wait("a reset while paused", |stats| stats.era == 2);
+    assert_eq!((reset.tick, reset.paused), (target + 1, true));
+    assert!(viewer.until(|client| client.era() == Some(2) && !client.is_empty()));
+
+    assert_eq!(viewer.ask(|client| client.speed(4.0)), Ok(None));
+    assert_eq!(viewer.ask(|client| client.pause(false)), Ok(None));
+    let running = world.wait("time goes on", |stats| !stats.paused && stats.tick > reset.tick + 60);
+    assert_eq!(running.speed, 4.0);
+    world.stop();
+}

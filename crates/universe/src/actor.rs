@@ -1,0 +1,12 @@
+//! Who takes part.
+
+/// One participant of the universe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Actor {
+    /// The server of the region with this number.
+    Node(u16),
+    /// A gateway.
+    Gateway(u16),
+    /// A client of the gateway.
+    Client(u32),
+}

@@ -1,0 +1,135 @@
+//! What must always hold. One rule, one file; every run of a universe is watched by all of them.
+//!
+//! Checkers are told every [`Event`] as it happens and look at the whole cluster from time to time. They see what no
+//! server can see, and they have no other source of truth than that.
+
+mod conservation;
+mod mirror;
+mod one_owner;
+mod queues;
+mod replay;
+mod sound_state;
+mod stamps;
+
+use nimbus_client::Client;
+use nimbus_gateway::Gateway;
+use nimbus_model::Tick;
+use nimbus_node::{Event, Node};
+use std::fmt;
+
+pub(crate) use replay::ReplayProof;
+
+/// A rule was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which rule.
+    pub rule: &'static str,
+    /// When it was noticed.
+    pub tick: Tick,
+    /// What was seen.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "tick {}: {}: {}", self.tick, self.rule, self.what)
+    }
+}
+
+/// The whole cluster at one moment.
+pub(crate) struct Scene<'a> {
+    tick: Tick,
+    nodes: Vec<&'a Node>,
+    gateways: Vec<&'a Gateway>,
+    clients: &'a [Client],
+}
+
+/// All checkers, and what they found.
+#[derive(Default)]
+pub(crate) struct Checkers {
+    /// The newest era any server has begun; what happens in older ones no longer matters.
+    era: u16,
+    one_owner: one_owner::OneOwner,
+    conservation: conservation::Conservation,
+    stamps: stamps::MonotoneStamps,
+    found: Vec<Violation>,
+}
+
+/// More than this many violations say nothing new.
+const VIOLATIONS_MAX: usize = 20;
+
+impl Checkers {
+    /// Something happened.
+    pub(crate) fn observe(&mut self, event: &Event) {
+        if event.era > self.era {
+            self.era = event.era;
+            self.one_owner = one_owner::OneOwner::default();
+            self.conservation = conservation::Conservation::default();
+            self.stamps = stamps::MonotoneStamps::default();
+        }
+        if event.era < self.era {
+            return;
+        }
+        let (tick, mut broken) = (event.tick, Vec::new());
+        self.one_owner.observe(event, &mut broken);
+        self.conservation.observe(event);
+        self.stamps.observe(event, &mut broken);
+        self.note(tick, broken);
+    }
+
+    /// Everything that lives in the newest era.
+    pub(crate) fn scene<'a>(
+        &self,
+        tick: Tick,
+        nodes: &'a [Node],
+        gateways: &'a [Gateway],
+        clients: &'a [Client],
+    ) -> Scene<'a> {
+        Scene {
+            tick,
+            nodes: nodes.iter().filter(|node| node.era() == self.era).collect(),
+            gateways: gateways.iter().filter(|gateway| gateway.era() == self.era).collect(),
+            clients,
+        }
+    }
+
+    /// A look at everything, while the cluster runs.
+    pub(crate) fn inspect(&mut self, scene: &Scene<'_>) {
+        let mut broken = Vec::new();
+        self.one_owner.inspect(scene, &mut broken);
+        self.conservation.inspect(scene, &mut broken);
+        self.stamps.inspect(scene, &mut broken);
+        sound_state::inspect(scene, &mut broken);
+        queues::inspect(scene, &mut broken);
+        self.note(scene.tick, broken);
+    }
+
+    /// A last look, after every fault has ended and everything had time to settle.
+    pub(crate) fn conclude(&mut self, scene: &Scene<'_>) {
+        self.inspect(scene);
+        let mut broken = Vec::new();
+        self.conservation.conclude(scene, &mut broken);
+        queues::conclude(scene, &mut broken);
+        mirror::conclude(scene, &self.one_owner, &mut broken);
+        self.note(scene.tick, broken);
+    }
+
+    /// The outcome of running a server again from its snapshot and log.
+    pub(crate) fn prove(&mut self, tick: Tick, proof: &ReplayProof, node: &Node) {
+        let mut broken = Vec::new();
+        proof.check(node, &mut broken);
+        self.note(tick, broken);
+    }
+
+    pub(crate) fn found(&self) -> &[Violation] {
+        &self.found
+    }
+
+    fn note(&mut self, tick: Tick, broken: Vec<Broken>) {
+        let room = VIOLATIONS_MAX.saturating_sub(self.found.len());
+        self.found.extend(broken.into_iter().take(room).map(|Broken(rule, what)| Violation { rule, tick, what }));
+    }
+}
+
+/// A broken rule and what was seen.
+pub(crate) struct Broken(pub(crate) &'static str, pub(crate) String);

@@ -1,0 +1,109 @@
+//! What a universe is made of, and what became of it.
+
+use nimbus_node::{Planted, Policy};
+
+use crate::checkers::Violation;
+use crate::faults::{FaultCounts, Faults};
+
+/// What a universe is made of. Two universes of the same configuration are the same, bit for bit.
+#[derive(Clone, Debug)]
+pub struct UniverseConfig {
+    /// The scene, by name.
+    pub scene: String,
+    /// Its size; 1 is full size.
+    pub scale: f32,
+    /// How many servers.
+    pub servers: u16,
+    /// Decides everything that chance decides.
+    pub seed: u64,
+    /// How many ticks.
+    pub ticks: u64,
+    /// Who should own what.
+    pub policy: Policy,
+    /// What goes wrong.
+    pub faults: Faults,
+    /// A mistake on purpose.
+    pub planted: Option<Planted>,
+    /// How many clients watch.
+    pub clients: u32,
+    /// Whether clients also act: spawn, push and remove bodies.
+    pub commands: bool,
+    /// Record each server's own CPU time per tick.
+    pub measured: bool,
+    /// Check everything, and replay the last part of the run from a snapshot.
+    pub checked: bool,
+}
+
+impl UniverseConfig {
+    /// A quiet universe of a scene.
+    pub fn new(scene: &str, servers: u16, seed: u64, ticks: u64) -> UniverseConfig {
+        UniverseConfig {
+            scene: scene.to_owned(),
+            scale: 1.0,
+            servers,
+            seed,
+            ticks,
+            policy: Policy::default(),
+            faults: Faults::default(),
+            planted: None,
+            clients: 1,
+            commands: false,
+            measured: false,
+            checked: true,
+        }
+    }
+}
+
+/// Why a universe cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UniverseError {
+    /// There is no such scene.
+    #[error("{0}")]
+    Scene(String),
+    /// The scene cannot be cut into that many regions.
+    #[error("the scene cannot be laid out: {0}")]
+    Layout(String),
+    /// A number is out of range.
+    #[error("{0}")]
+    Usage(String),
+}
+
+/// What one server's ticks cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NodeCost {
+    /// CPU time of each tick, nanoseconds.
+    pub tick_ns: Vec<u64>,
+    /// CPU time spent on frames and emission between ticks, nanoseconds, in all.
+    pub between_ns: u64,
+}
+
+/// What became of a universe.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// One number for the state of all servers when each had completed the last tick asked for.
+    pub hash: u64,
+    /// Rules that were broken.
+    pub violations: Vec<Violation>,
+    /// Most bodies alive at once.
+    pub bodies_max: usize,
+    /// Bodies that changed server.
+    pub hand_overs: u64,
+    /// Transfers that were refused and went back.
+    pub refused: u64,
+    /// How often each fault struck.
+    pub faults: FaultCounts,
+    /// Commands that clients gave.
+    pub commands: u64,
+    /// Frames sent between servers and gateways.
+    pub frames: u64,
+    /// Bytes in them.
+    pub bytes: u64,
+    /// Tick numbers that servers skipped.
+    pub ticks_lost: u64,
+    /// Mean number of ticks that a body was not simulated while changing server.
+    pub transit_ticks_mean: f64,
+    /// Bodies hosted by each server at the end.
+    pub hosted: Vec<usize>,
+    /// What each server's ticks cost, when measured.
+    pub costs: Vec<NodeCost>,
+}

@@ -1,0 +1,23 @@
+//! A whole cluster in one thread, under virtual time.
+//!
+//! Servers, gateways and clients are the same cores that the runtime drives with sockets and clocks; here they are driven
+//! by an event queue and a faulty network, and every choice comes from one seed. A failing run is its seed.
+
+mod actor;
+mod checkers;
+mod config;
+mod faults;
+mod network;
+mod plan;
+mod players;
+mod queue;
+mod swarm;
+mod universe;
+
+pub use actor::Actor;
+pub use checkers::Violation;
+pub use config::{NodeCost, Outcome, UniverseConfig, UniverseError};
+pub use faults::{Fault, FaultCounts, Faults};
+pub use network::{LinkModel, Nanos, Network};
+pub use swarm::{SeedVerdict, Swarm, SwarmReport};
+pub use universe::Universe;

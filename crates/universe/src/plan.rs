@@ -1,0 +1,57 @@
+//! Faults that strike at chosen ticks, drawn before the run begins so that each strikes at least once.
+
+use nimbus_model::Rng;
+
+use crate::faults::{Fault, Faults};
+use crate::network::{MS, Nanos};
+
+/// A fault that strikes one server for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Blow {
+    pub(crate) tick: u64,
+    pub(crate) server: u16,
+    pub(crate) lasts: Nanos,
+}
+
+/// When what strikes whom.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(crate) partitions: Vec<Blow>,
+    pub(crate) stalls: Vec<Blow>,
+    pub(crate) maps: Vec<u64>,
+    pub(crate) resets: Vec<u64>,
+}
+
+impl Plan {
+    pub(crate) fn new(faults: &Faults, seed: u64, servers: u16, ticks: u64) -> Plan {
+        let mut rng = Rng::stream(seed, 3);
+        let mut plan = Plan::default();
+        let ticks_of = |rng: &mut Rng, fault: Fault, count: u64| -> Vec<u64> {
+            if !faults.has(fault) {
+                return Vec::new();
+            }
+            let mut ticks: Vec<u64> = (0..count).map(|_| 10 + rng.below((ticks * 9 / 10).max(1))).collect();
+            ticks.sort_unstable();
+            ticks
+        };
+        let blows = |rng: &mut Rng, ticks: Vec<u64>, least: Nanos, most: Nanos| -> Vec<Blow> {
+            ticks
+                .into_iter()
+                .map(|tick| Blow {
+                    tick,
+                    server: rng.below(u64::from(servers)) as u16,
+                    lasts: least + rng.below(most - least),
+                })
+                .collect()
+        };
+        let often = 1 + ticks / 300;
+        let times = ticks_of(&mut rng, Fault::Partition, often);
+        plan.partitions = blows(&mut rng, times, 100 * MS, 1_500 * MS);
+        let times = ticks_of(&mut rng, Fault::Stall, 2 * often);
+        plan.stalls = blows(&mut rng, times, 30 * MS, 500 * MS);
+        plan.maps = ticks_of(&mut rng, Fault::Map, often);
+        plan.resets = ticks_of(&mut rng, Fault::Reset, 1);
+        plan.resets.iter_mut().for_each(|tick| *tick /= 3);
+        plan
+    }
+}

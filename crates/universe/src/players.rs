@@ -1,0 +1,43 @@
+//! What clients do: throw bodies in, push some, remove some, at random.
+
+use nimbus_client::Client;
+use nimbus_model::{Rng, Shape, Vec3};
+use nimbus_wire::client::Spawn;
+
+/// How often a client does something, per tick.
+const ACTIVITY: f32 = 0.1;
+
+/// The hands of all clients.
+pub(crate) struct Players {
+    rng: Rng,
+    active: bool,
+}
+
+impl Players {
+    pub(crate) fn new(seed: u64, active: bool) -> Players {
+        Players { rng: Rng::stream(seed, 5), active }
+    }
+
+    /// No more commands from now on.
+    pub(crate) fn rest(&mut self) {
+        self.active = false;
+    }
+
+    /// What a client does now, if anything: something about a body it sees.
+    pub(crate) fn act(&mut self, client: &mut Client) -> Option<String> {
+        if !self.active || client.is_empty() || !self.rng.chance(ACTIVITY) {
+            return None;
+        }
+        let pick = self.rng.below(client.len() as u64) as usize;
+        let (nid, position) = client.bodies().nth(pick).map(|body| (body.nid, body.pose.position))?;
+        Some(match self.rng.below(8) {
+            0..=2 => {
+                let beside = position + self.rng.point(-Vec3::ONE, Vec3::ONE);
+                let velocity = self.rng.point(Vec3::splat(-9.0), Vec3::splat(9.0));
+                client.spawn(Spawn::new(Shape::ball(0.25), beside, velocity))
+            }
+            3..=6 => client.impulse(nid, self.rng.point(Vec3::splat(-300.0), Vec3::splat(300.0))),
+            _ => client.despawn(nid),
+        })
+    }
+}

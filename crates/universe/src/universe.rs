@@ -1,0 +1,399 @@
+//! The universe itself: actors, an event queue, and the order of things.
+
+use cpu_time::ThreadTime;
+use nimbus_client::Client;
+use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
+use nimbus_model::{ClientId, RegionId, Rng, Tick, World};
+use nimbus_node::{Change, EventKind, Node, NodeConfig};
+use nimbus_scenes::SceneParams;
+use nimbus_space::PartitionMap;
+use nimbus_wire::{Address, Frame, GatewayId};
+use std::sync::Arc;
+
+use crate::actor::Actor;
+use crate::checkers::{Checkers, ReplayProof};
+use crate::config::{NodeCost, Outcome, UniverseConfig, UniverseError};
+use crate::faults::Fault;
+use crate::network::{MS, Nanos, Network};
+use crate::plan::Plan;
+use crate::players::Players;
+use crate::queue::Queue;
+
+/// How far ahead changes of the whole world are announced.
+const LEAD_TICKS: u64 = 40;
+/// A server further behind than this skips tick numbers.
+const BEHIND_TICKS_MAX: u64 = 8;
+/// How often the checkers look at everything.
+const INSPECT_TICKS: u64 = 20;
+/// How long everything may take to settle once the faults have ended.
+const SETTLE_TICKS: u64 = 240;
+/// Servers wake up to this long after a tick is due, each always by the same delay.
+const PHASE_MAX: Nanos = 2 * MS;
+
+enum Happening {
+    Wake,
+    Frame(Arc<[u8]>),
+    ToClient(Message),
+    FromClient(String),
+}
+
+/// A whole cluster under virtual time.
+pub struct Universe {
+    config: UniverseConfig,
+    world: Arc<World>,
+    era: u16,
+    map: PartitionMap,
+    nodes: Vec<Node>,
+    gateway: Vec<Gateway>,
+    clients: Vec<Client>,
+    players: Players,
+    network: Network,
+    rng: Rng,
+    plan: Plan,
+    queue: Queue<(Actor, Happening)>,
+    now: Nanos,
+    tick: Tick,
+    phases: Vec<Nanos>,
+    asleep_until: Vec<Nanos>,
+    checkers: Checkers,
+    proofs: Vec<ReplayProof>,
+    hashes: Vec<Option<u64>>,
+    outcome: Outcome,
+}
+
+impl Universe {
+    /// The universe of a configuration, before its first tick.
+    pub fn new(config: UniverseConfig) -> Result<Universe, UniverseError> {
+        let params = SceneParams { servers: config.servers, seed: config.seed, scale: config.scale };
+        let world = nimbus_scenes::build(&config.scene, &params).map_err(|e| UniverseError::Scene(e.to_string()))?;
+        Universe::of_world(config, world)
+    }
+
+    /// A universe of a world that is not a scene.
+    pub fn of_world(config: UniverseConfig, world: World) -> Result<Universe, UniverseError> {
+        let map = PartitionMap::from_layout(&world.layout).map_err(|e| UniverseError::Layout(e.to_string()))?;
+        let count = map.regions().len();
+        if map.regions().iter().enumerate().any(|(i, region)| usize::from(region.0) != i) {
+            return Err(UniverseError::Layout("regions must be numbered from 0 without gaps".to_owned()));
+        }
+        let world = Arc::new(world);
+        let mut rng = Rng::stream(config.seed, 4);
+        let gateways = if config.clients > 0 { vec![GatewayId(0)] } else { Vec::new() };
+        let mut nodes: Vec<Node> = Vec::with_capacity(count);
+        for i in 0..count {
+            let mut node_config = NodeConfig::new(RegionId(i as u16));
+            node_config.gateways.clone_from(&gateways);
+            node_config.policy = config.policy;
+            node_config.planted = config.planted;
+            node_config.log = config.checked;
+            if config.faults.has(Fault::Full) && i == 0 {
+                let node = Node::new(node_config.clone(), world.clone(), 1, map.clone(), Tick(0));
+                node_config.bodies_max = node.hosted_count() + rng.below(3) as usize;
+            }
+            nodes.push(Node::new(node_config, world.clone(), 1, map.clone(), Tick(0)));
+        }
+        let gateway = gateways
+            .iter()
+            .map(|&id| {
+                let config = GatewayConfig { id, ..GatewayConfig::default() };
+                Gateway::new(config, Vec::new(), world.clone(), 1, map.clone())
+            })
+            .collect();
+        let mut universe = Universe {
+            network: Network::new(config.faults.link_model(config.seed), config.seed),
+            plan: Plan::new(&config.faults, config.seed, count as u16, config.ticks),
+            players: Players::new(config.seed, config.commands),
+            clients: (0..config.clients).map(|_| Client::default()).collect(),
+            phases: (0..=count).map(|_| rng.below(PHASE_MAX)).collect(),
+            asleep_until: vec![0; count],
+            hashes: vec![None; count],
+            world,
+            era: 1,
+            map,
+            nodes,
+            gateway,
+            rng,
+            queue: Queue::new(),
+            now: 0,
+            tick: Tick(0),
+            checkers: Checkers::default(),
+            proofs: Vec::new(),
+            outcome: Outcome { costs: vec![NodeCost::default(); count], ..Outcome::default() },
+            config,
+        };
+        universe.begin();
+        Ok(universe)
+    }
+
+    /// Runs to the end and says what became of it. `progress` is told every completed tick.
+    pub fn run(mut self, mut progress: impl FnMut(Tick)) -> Outcome {
+        let last = Tick(self.config.ticks);
+        let proof_from = Tick(self.config.ticks * 7 / 10);
+        let end = last + if self.config.checked { SETTLE_TICKS } else { 0 };
+        while self.tick < end {
+            self.advance();
+            progress(self.tick);
+            if self.config.checked {
+                if self.tick.0.is_multiple_of(INSPECT_TICKS) {
+                    self.inspect();
+                }
+                if self.tick == proof_from {
+                    self.proofs = self.nodes.iter().map(ReplayProof::begin).collect();
+                }
+            }
+            if self.tick == last {
+                self.network.heal();
+                self.players.rest();
+            }
+        }
+        self.conclude()
+    }
+
+    fn begin(&mut self) {
+        for i in 0..self.nodes.len() {
+            self.watch(i);
+            self.queue.push(self.wake_time(Tick(1)) + self.phases[i], (Actor::Node(i as u16), Happening::Wake));
+        }
+        for g in 0..self.gateway.len() {
+            let phase = self.phases[self.nodes.len()];
+            self.queue.push(self.wake_time(Tick(1)) + phase, (Actor::Gateway(g as u16), Happening::Wake));
+            for c in 0..self.clients.len() {
+                self.gateway[g].connect(ClientId(c as u32)).expect("a fresh gateway has room");
+            }
+        }
+    }
+
+    /// The tick of the timeline that has passed.
+    pub fn tick(&self) -> Tick {
+        self.tick
+    }
+
+    /// The servers, in order of region.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Lets one tick of the timeline pass everywhere it can.
+    pub fn advance(&mut self) {
+        self.tick = self.tick.next();
+        self.strike();
+        let until = self.wake_time(self.tick.next());
+        while let Some((at, (to, what))) = self.queue.pop() {
+            if at >= until {
+                self.queue.push(at, (to, what));
+                break;
+            }
+            self.now = at;
+            self.happen(to, what);
+        }
+        let alive: usize = self.nodes.iter().map(Node::hosted_count).sum();
+        self.outcome.bodies_max = self.outcome.bodies_max.max(alive);
+    }
+
+    fn happen(&mut self, to: Actor, what: Happening) {
+        match (to, what) {
+            (Actor::Node(i), Happening::Wake) => self.wake_node(usize::from(i)),
+            (Actor::Node(i), Happening::Frame(bytes)) => {
+                if let Ok(frame) = Frame::decode(&bytes) {
+                    self.nodes[usize::from(i)].handle(frame);
+                }
+            }
+            (Actor::Gateway(g), Happening::Wake) => self.wake_gateway(usize::from(g)),
+            (Actor::Gateway(g), Happening::Frame(bytes)) => {
+                if let Ok(frame) = Frame::decode(&bytes) {
+                    self.gateway[usize::from(g)].handle(frame);
+                }
+            }
+            (Actor::Client(c), Happening::ToClient(Message::Text(text))) => self.clients[c as usize].handle_text(&text),
+            (Actor::Client(c), Happening::ToClient(Message::Binary(bytes))) => {
+                self.clients[c as usize].handle_binary(&bytes);
+            }
+            (Actor::Client(c), Happening::FromClient(text)) => self.gateway[0].client_text(ClientId(c), &text),
+            (Actor::Gateway(_) | Actor::Node(_), Happening::ToClient(_) | Happening::FromClient(_))
+            | (Actor::Client(_), Happening::Wake | Happening::Frame(_)) => {
+                unreachable!("happenings are scheduled for actors that know them")
+            }
+        }
+    }
+
+    fn wake_node(&mut self, i: usize) {
+        if self.now < self.asleep_until[i] {
+            self.network.counts.stall += 1;
+            self.queue.push(self.asleep_until[i], (Actor::Node(i as u16), Happening::Wake));
+            return;
+        }
+        let due = Tick(self.now / self.tick_ns());
+        let node = &mut self.nodes[i];
+        let mut next = node.now().next();
+        if due.since(next) >= BEHIND_TICKS_MAX {
+            next = due;
+        }
+        while next <= due {
+            let start = self.config.measured.then(ThreadTime::now);
+            node.tick(next);
+            if let Some(start) = start {
+                self.outcome.costs[i].tick_ns.push(start.elapsed().as_nanos() as u64);
+            }
+            if self.hashes[i].is_none() && next.0 >= self.config.ticks {
+                self.hashes[i] = Some(node.state_hash());
+            }
+            next = next.next();
+        }
+        let start = self.config.measured.then(ThreadTime::now);
+        let mut frames = Vec::new();
+        node.emit(&mut frames);
+        let from = Actor::Node(i as u16);
+        let sent: Vec<(Actor, Arc<[u8]>)> = frames.iter().map(|f| (actor(f.to), f.encode().into())).collect();
+        if let Some(start) = start {
+            self.outcome.costs[i].between_ns += start.elapsed().as_nanos() as u64;
+        }
+        for (to, bytes) in sent {
+            self.send(from, to, &bytes);
+        }
+        self.watch(i);
+        let next_wake = self.wake_time(due.next()) + self.phases[i];
+        self.queue.push(next_wake, (from, Happening::Wake));
+    }
+
+    fn wake_gateway(&mut self, g: usize) {
+        let due = Tick(self.now / self.tick_ns());
+        let mut outputs = Outputs::default();
+        self.gateway[g].tick(due, &mut outputs);
+        let from = Actor::Gateway(g as u16);
+        for frame in &outputs.frames {
+            self.send(from, actor(frame.to), &frame.encode().into());
+        }
+        for (client, message) in outputs.messages {
+            let to = Actor::Client(client.0);
+            let at = self.network.send(self.now, from, to, 0)[0].unwrap_or(self.now);
+            self.queue.push(at, (to, Happening::ToClient(message)));
+        }
+        for (c, client) in self.clients.iter_mut().enumerate() {
+            if let Some(text) = self.players.act(client) {
+                self.outcome.commands += 1;
+                let client = Actor::Client(c as u32);
+                let at = self.network.send(self.now, client, from, 0)[0].unwrap_or(self.now);
+                self.queue.push(at, (client, Happening::FromClient(text)));
+            }
+        }
+        let next_wake = self.wake_time(due.next()) + self.phases[self.nodes.len()];
+        self.queue.push(next_wake, (from, Happening::Wake));
+    }
+
+    fn send(&mut self, from: Actor, to: Actor, bytes: &Arc<[u8]>) {
+        for at in self.network.send(self.now, from, to, bytes.len()).into_iter().flatten() {
+            self.queue.push(at, (to, Happening::Frame(bytes.clone())));
+        }
+    }
+
+    /// Lets the planned faults of this tick strike.
+    fn strike(&mut self) {
+        let tick = self.tick.0;
+        for blow in self.plan.partitions.iter().filter(|blow| blow.tick == tick) {
+            self.network.cut_off(Actor::Node(blow.server), self.now + blow.lasts);
+        }
+        for blow in self.plan.stalls.iter().filter(|blow| blow.tick == tick) {
+            self.asleep_until[usize::from(blow.server)] = self.now + blow.lasts;
+        }
+        for _ in 0..self.plan.maps.iter().filter(|at| **at == tick).count() {
+            self.move_a_boundary();
+        }
+        if self.plan.resets.contains(&tick) {
+            self.reset();
+        }
+    }
+
+    fn move_a_boundary(&mut self) {
+        let cuts: Vec<_> = self.map.cuts().collect();
+        if cuts.is_empty() {
+            return;
+        }
+        let cut = &cuts[self.rng.below(cuts.len() as u64) as usize];
+        let at = cut.at + self.rng.between(-4.0, 4.0);
+        let width_min = 4.0 * self.world.radius_max;
+        if let Ok(map) = self.map.move_cut(cut.index, at, width_min, self.tick + LEAD_TICKS) {
+            self.network.counts.map += 1;
+            self.map = map.clone();
+            self.nodes.iter_mut().for_each(|node| {
+                node.schedule(Change::Map(map.clone()));
+            });
+            self.gateway.iter_mut().for_each(|gateway| gateway.set_map(map.clone()));
+        }
+    }
+
+    fn reset(&mut self) {
+        self.network.counts.reset += 1;
+        self.era += 1;
+        let at = self.tick + LEAD_TICKS;
+        let first = PartitionMap::from_layout(&self.world.layout).expect("the layout was good at the start");
+        let map = first.succeed(at);
+        self.map = map.clone();
+        for node in &mut self.nodes {
+            node.schedule(Change::Load { at, era: self.era, world: self.world.clone(), map: map.clone() });
+        }
+        for gateway in &mut self.gateway {
+            gateway.load(self.world.clone(), self.era, map.clone(), at);
+        }
+    }
+
+    /// Takes note of what happened at a server.
+    fn watch(&mut self, i: usize) {
+        let node = &mut self.nodes[i];
+        for event in node.take_events() {
+            self.outcome.hand_overs += u64::from(matches!(event.kind, EventKind::Adopted(_)));
+            self.network.counts.full += u64::from(matches!(event.kind, EventKind::Refused(..)));
+            if self.config.checked {
+                self.checkers.observe(&event);
+            }
+        }
+        let log = node.take_log();
+        if let Some(proof) = self.proofs.get_mut(i) {
+            proof.extend(log);
+        }
+    }
+
+    fn inspect(&mut self) {
+        let scene = self.checkers.scene(self.tick, &self.nodes, &self.gateway, &self.clients);
+        self.checkers.inspect(&scene);
+    }
+
+    fn conclude(mut self) -> Outcome {
+        if self.config.checked {
+            let scene = self.checkers.scene(self.tick, &self.nodes, &self.gateway, &self.clients);
+            self.checkers.conclude(&scene);
+            for (proof, node) in self.proofs.iter().zip(&self.nodes) {
+                self.checkers.prove(self.tick, proof, node);
+            }
+        }
+        let mut outcome = self.outcome;
+        for (i, node) in self.nodes.iter().enumerate() {
+            let hash = self.hashes[i].unwrap_or_else(|| node.state_hash());
+            outcome.hash = (outcome.hash ^ hash).wrapping_mul(0x0100_0000_01b3).rotate_left(17);
+        }
+        let transit: u64 = self.nodes.iter().map(|node| node.counters().ticks_in_transit).sum();
+        outcome.transit_ticks_mean = transit as f64 / outcome.hand_overs.max(1) as f64;
+        outcome.violations = self.checkers.found().to_vec();
+        outcome.faults = self.network.counts;
+        outcome.frames = self.network.frames;
+        outcome.bytes = self.network.bytes;
+        outcome.ticks_lost = self.nodes.iter().map(|node| node.counters().ticks_lost).sum();
+        outcome.refused = self.nodes.iter().map(|node| node.counters().refused).sum();
+        outcome.hosted = self.nodes.iter().map(Node::hosted_count).collect();
+        outcome
+    }
+
+    fn tick_ns(&self) -> Nanos {
+        1_000_000_000 / u64::from(self.world.tick_hz)
+    }
+
+    fn wake_time(&self, tick: Tick) -> Nanos {
+        tick.0 * self.tick_ns()
+    }
+}
+
+fn actor(address: Address) -> Actor {
+    match address {
+        Address::Region(region) => Actor::Node(region.0),
+        Address::Gateway(gateway) => Actor::Gateway(gateway.0),
+    }
+}

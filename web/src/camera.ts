@@ -1,0 +1,192 @@
+/**
+ * The eye: orbits around a point by default, flies with W A S D and the mouse after F. Frames an extent on request and
+ * leaves the camera alone once a person has moved it.
+ */
+
+import { type Box3, PerspectiveCamera, Vector3 } from "three";
+import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+
+export type CameraMode = "orbit" | "fly";
+
+/** Radians per pixel when looking around in fly mode. */
+const LOOK = 0.0032;
+/** Where the first look comes from: the front, a little from above and from the side. */
+const VIEW_FROM = new Vector3(0.42, 0.5, 0.9);
+/** Share of the view that a framed extent may fill; the rest is for panels and air. */
+const FILL = 0.9;
+/** How quickly the camera glides, per second. */
+const GLIDE = 5;
+/** How much faster flying is with Shift. */
+const SPRINT = 4;
+
+export class CameraRig {
+  readonly camera = new PerspectiveCamera(50, 1, 0.1, 6000);
+  mode: CameraMode = "orbit";
+  /** True once a person has moved the camera since the last framing. */
+  moved = false;
+  private readonly orbit: OrbitControls;
+  private readonly held = new Set<string>();
+  private goal: { target: Vector3; position: Vector3 } | null = null;
+  private speed = 12;
+  private lookPointer = -1;
+  private yaw = 0;
+  private pitch = 0;
+
+  constructor(private readonly element: HTMLElement) {
+    this.orbit = new OrbitControls(this.camera, element);
+    this.orbit.enableDamping = true;
+    this.orbit.dampingFactor = 0.12;
+    this.orbit.maxPolarAngle = Math.PI * 0.55;
+    this.orbit.minDistance = 1;
+    this.orbit.maxDistance = 2500;
+    this.orbit.addEventListener("start", () => (this.moved = true));
+    element.addEventListener("wheel", (event) => this.onWheel(event), { passive: true });
+    element.addEventListener("pointerdown", (event) => this.onDown(event));
+    element.addEventListener("pointermove", (event) => this.onMove(event));
+    for (const name of ["pointerup", "pointercancel"] as const) {
+      element.addEventListener(name, (event) => {
+        if (event.pointerId === this.lookPointer) this.lookPointer = -1;
+      });
+    }
+    window.addEventListener("blur", () => this.held.clear());
+    this.camera.position.set(20, 14, 26);
+  }
+
+  /** Places the camera so that the extent fills the view, at once or gliding there. */
+  frame(extent: Box3, gliding = false): void {
+    const centre = extent.getCenter(new Vector3());
+    // Tall scenes are looked at below their middle: things fall down.
+    centre.y = extent.min.y + (extent.max.y - extent.min.y) * 0.42;
+    const back = VIEW_FROM.clone().normalize();
+    const right = new Vector3().crossVectors(this.camera.up, back).normalize();
+    const up = new Vector3().crossVectors(back, right);
+    const halfHeight = Math.tan((this.camera.fov * Math.PI) / 360) * FILL;
+    const halfWidth = halfHeight * this.camera.aspect;
+    let distance = 4;
+    const corner = new Vector3();
+    for (let i = 0; i < 8; i++) {
+      corner.set(
+        (i & 1 ? extent.max : extent.min).x,
+        (i & 2 ? extent.max : extent.min).y,
+        (i & 4 ? extent.max : extent.min).z,
+      );
+      corner.sub(centre);
+      const nearer = corner.dot(back);
+      distance = Math.max(
+        distance,
+        Math.abs(corner.dot(right)) / halfWidth + nearer,
+        Math.abs(corner.dot(up)) / halfHeight + nearer,
+      );
+    }
+    if (this.mode === "fly") this.toggleMode();
+    this.goal = { target: centre, position: centre.clone().addScaledVector(back, distance) };
+    if (!gliding) this.approach(1);
+    this.camera.far = Math.max(2000, distance * 12);
+    this.camera.updateProjectionMatrix();
+    this.speed = Math.max(6, distance * 0.35);
+    this.moved = false;
+  }
+
+  toggleMode(): CameraMode {
+    this.mode = this.mode === "orbit" ? "fly" : "orbit";
+    this.orbit.enabled = this.mode === "orbit";
+    this.held.clear();
+    this.goal = null;
+    if (this.mode === "fly") {
+      this.takeAngles();
+    } else {
+      const ahead = this.direction();
+      const reach = this.camera.position.distanceTo(this.orbit.target);
+      this.orbit.target.copy(this.camera.position).addScaledVector(ahead, reach);
+      this.orbit.update();
+    }
+    return this.mode;
+  }
+
+  /** Where the camera looks, a unit vector. */
+  direction(): Vector3 {
+    return this.camera.getWorldDirection(new Vector3());
+  }
+
+  /** The view is `width` by `height` pixels, of which panels cover `right` and `below` at two sides. */
+  resize(width: number, height: number, right: number, below: number): void {
+    this.camera.aspect = width / height;
+    this.camera.setViewOffset(width, height, right / 2, below / 2, width, height);
+  }
+
+  /** A key went down or up; true when flying uses it. */
+  key(code: string, down: boolean): boolean {
+    if (this.mode !== "fly" || !FLY_KEYS.has(code)) return false;
+    if (down) this.held.add(code);
+    else this.held.delete(code);
+    return true;
+  }
+
+  /** Where a point of the world is in the view, -1 to 1, y up. */
+  project(point: [number, number, number]): [number, number] {
+    const place = new Vector3(...point).project(this.camera);
+    return [place.x, place.y];
+  }
+
+  /** Moves on by `seconds`. */
+  update(seconds: number): void {
+    this.move(seconds);
+    // Picking and throwing need it also when nothing is drawn.
+    this.camera.updateMatrixWorld();
+  }
+
+  private move(seconds: number): void {
+    if (this.mode === "orbit") {
+      if (this.moved) this.goal = null;
+      this.approach(1 - Math.exp(-seconds * GLIDE));
+      this.orbit.update();
+      return;
+    }
+    if (this.held.size === 0) return;
+    const along = (plus: string, minus: string): number => Number(this.held.has(plus)) - Number(this.held.has(minus));
+    const sprint = this.held.has("ShiftLeft") || this.held.has("ShiftRight") ? SPRINT : 1;
+    const step = this.speed * sprint * seconds;
+    const ahead = this.direction();
+    const right = new Vector3().crossVectors(ahead, this.camera.up).normalize();
+    this.camera.position
+      .addScaledVector(ahead, along("KeyW", "KeyS") * step)
+      .addScaledVector(right, along("KeyD", "KeyA") * step);
+    this.camera.position.y += along("KeyE", "KeyQ") * step;
+    this.moved = true;
+  }
+
+  /** Goes a share of the way to the goal, if there is one. */
+  private approach(share: number): void {
+    if (!this.goal) return;
+    this.camera.position.lerp(this.goal.position, share);
+    this.orbit.target.lerp(this.goal.target, share);
+    if (this.camera.position.distanceTo(this.goal.position) < 0.01) this.goal = null;
+  }
+
+  private onWheel(event: WheelEvent): void {
+    this.moved = true;
+    if (this.mode === "fly") this.speed = Math.min(400, Math.max(0.5, this.speed * Math.exp(-event.deltaY * 0.001)));
+  }
+
+  private onDown(event: PointerEvent): void {
+    if (this.mode !== "fly" || event.shiftKey) return;
+    this.lookPointer = event.pointerId;
+    this.element.setPointerCapture(event.pointerId);
+  }
+
+  private onMove(event: PointerEvent): void {
+    if (event.pointerId !== this.lookPointer) return;
+    this.yaw -= event.movementX * LOOK;
+    this.pitch = Math.min(1.55, Math.max(-1.55, this.pitch - event.movementY * LOOK));
+    this.camera.rotation.set(this.pitch, this.yaw, 0, "YXZ");
+    this.moved = true;
+  }
+
+  private takeAngles(): void {
+    const ahead = this.direction();
+    this.yaw = Math.atan2(-ahead.x, -ahead.z);
+    this.pitch = Math.asin(Math.max(-1, Math.min(1, ahead.y)));
+  }
+}
+
+const FLY_KEYS = new Set(["KeyW", "KeyA", "KeyS", "KeyD", "KeyQ", "KeyE", "ShiftLeft", "ShiftRight"]);

@@ -1,0 +1,178 @@
+/** The page: connects the world, the picture and the controls, and runs the frame loop. */
+
+import { Vector3 } from "three";
+import { CameraRig } from "./camera";
+import { Connection, describe, type ConnectionState } from "./connection";
+import { Controls } from "./controls";
+import { Inspector } from "./inspect";
+import { element, Panel } from "./panel";
+import { PROTOCOL_VERSION, type Command, type Inbound } from "./protocol";
+import { type Quality, Stage } from "./stage";
+import { installHooks } from "./test_hooks";
+import { throwCommand } from "./throw";
+import { Toasts } from "./toasts";
+import { World } from "./world";
+
+/** While nobody has touched the camera, it follows the extent for this long after a world was loaded, ms. */
+const FOLLOW_MS = 6000;
+/** In the first moments after loading it jumps; later it glides, ms. */
+const SETTLE_MS = 700;
+
+const query = new URLSearchParams(location.search);
+const canvas = element<HTMLCanvasElement>("view");
+const world = new World();
+const rig = new CameraRig(canvas);
+const panel = new Panel();
+const toasts = new Toasts(element("toasts"));
+const stage = query.get("render") === "off" ? null : makeStage();
+const clock = { paused: false, speed: 1 };
+let loadedAt = 0;
+let lookedAt = world.focus;
+let fps = 60;
+let frames = 0;
+
+const connection = new Connection(gatewayUrl(), {
+  text: (message) => {
+    const inbound = world.text(message);
+    try {
+      if (inbound) show(inbound);
+    } catch (error) {
+      world.dropped++;
+      console.error("a message could not be shown", error);
+    }
+  },
+  binary: (message) => world.binary(message),
+  changed: (state) => showConnection(state),
+});
+
+const controls = new Controls(
+  {
+    pause: (paused) => send({ type: "pause", paused }),
+    step: () => send({ type: "step", ticks: 1 }),
+    reset: () => send({ type: "reset" }),
+    speed: (factor) => send({ type: "speed", factor }),
+    scene: (name) => send({ type: "scene", name }),
+    throwBody: (what, speed, x, y) => {
+      const direction =
+        x === undefined || y === undefined
+          ? rig.direction()
+          : new Vector3(x, y, 0.5).unproject(rig.camera).sub(rig.camera.position).normalize();
+      send(throwCommand(what.shape(), rig.camera.position, direction, speed));
+    },
+    pick: (x, y) => inspector.pickAt(x, y),
+    unpick: () => inspector.drop(),
+    toggleMode: () => rig.toggleMode(),
+    frame: () => {
+      // Pressed again, it shows all of a world too wide to see at once.
+      const wide = !rig.moved && lookedAt !== world.extent;
+      lookedAt = wide ? world.extent : world.focus;
+      rig.frame(lookedAt, true);
+    },
+    toggleBoundaries: () => (world.regionsView.group.visible = !world.regionsView.group.visible),
+    retry: () => connection.open(),
+    flyKey: (code, down) => rig.key(code, down),
+  },
+  canvas,
+);
+
+const inspector = new Inspector(world, rig.camera, send, () => rig.direction());
+const hooks = installHooks(world, connection, rig, clock, () => frames, send);
+stage?.add(world.statics.group, world.bodies.group, world.regionsView.group);
+connection.open();
+setInterval(() => {
+  showConnection(connection.state);
+  panel.live(world.tick(), world.replicas.count, fps);
+  inspector.refresh();
+}, 250);
+requestAnimationFrame(frame);
+
+let lastFrame = performance.now();
+
+function frame(): void {
+  requestAnimationFrame(frame);
+  const now = performance.now();
+  const passed = Math.min(now - lastFrame, 1000);
+  lastFrame = now;
+  frames++;
+  if (passed > 0) fps += (1000 / passed - fps) * Math.min(1, passed / 500);
+  world.frame(now);
+  if (world.extentChanged) {
+    world.extentChanged = false;
+    stage?.fit(world.extent, world.focus);
+    if (!rig.moved && now - loadedAt < FOLLOW_MS) rig.frame((lookedAt = world.focus), now - loadedAt > SETTLE_MS);
+  }
+  rig.update(passed / 1000);
+  stage?.draw();
+  stage?.adapt(fps, now);
+}
+
+function show(message: Inbound): void {
+  switch (message.type) {
+    case "welcome":
+      controls.setScenes(message.scenes);
+      if (message.protocol !== PROTOCOL_VERSION) {
+        toasts.show(`The server speaks version ${message.protocol}, this page version ${PROTOCOL_VERSION}. Reload it.`, true);
+      }
+      break;
+    case "world":
+      loadedAt = performance.now();
+      inspector.drop();
+      rig.moved = rig.moved && hooks.sceneName === message.name;
+      hooks.sceneName = message.name;
+      panel.scene(message.name, message.about);
+      controls.setScene(message.name);
+      break;
+    case "clock":
+      clock.paused = message.paused;
+      clock.speed = message.speed;
+      panel.setClock(message.paused, message.speed);
+      controls.setClock(message.paused, message.speed);
+      break;
+    case "stats":
+      panel.show(message);
+      break;
+    case "done":
+      hooks.done(message.seq ?? null, message.nid ?? null);
+      break;
+    case "refused":
+      hooks.lastRefusal = { seq: message.seq ?? null, reason: message.reason };
+      toasts.show(`Refused: ${message.reason}`, true);
+      break;
+  }
+}
+
+function send(command: Command): number {
+  const seq = connection.send(command);
+  if (seq < 0) toasts.show("Not connected: nothing was sent", true);
+  return seq;
+}
+
+function showConnection(state: ConnectionState): void {
+  const words = describe(state, Date.now());
+  const banner = element("banner");
+  const gone = state.kind === "lost" || (state.kind === "connecting" && state.again);
+  banner.hidden = words === null;
+  banner.classList.toggle("gone", gone);
+  document.body.classList.toggle("gone", gone);
+  element("banner-retry").hidden = state.kind !== "lost";
+  const text = element("banner-text");
+  if (words !== null && text.textContent !== words) text.textContent = words;
+}
+
+function makeStage(): Stage | null {
+  const quality = query.get("quality");
+  try {
+    return new Stage(canvas, rig, quality === "high" || quality === "low" ? quality : ("auto" satisfies Quality));
+  } catch (error) {
+    console.error(error);
+    toasts.show("This browser cannot draw in three dimensions (WebGL 2 is missing). Figures and controls still work.", true);
+    return null;
+  }
+}
+
+function gatewayUrl(): string {
+  const url = new URL("ws", location.href);
+  url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
+  url.search = "";
+  return url.href;
+}

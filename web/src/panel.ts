@@ -1,0 +1,154 @@
+/** The panel of figures: the world's at the top, a row for each server below. Only changes what changed. */
+
+import { regionColour } from "./palette";
+import type { NodeStats, WorldStats } from "./protocol";
+import { StepChart } from "./step_chart";
+
+const count = new Intl.NumberFormat("en", { useGrouping: true });
+
+interface Row {
+  root: HTMLElement;
+  name: HTMLElement;
+  swatch: HTMLElement;
+  bodies: HTMLElement;
+  step: HTMLElement;
+  moves: HTMLElement;
+  chart: StepChart;
+}
+
+export class Panel {
+  private readonly rows = new Map<number, Row>();
+  private readonly servers = element("servers");
+  private readonly clock = element("clock-state");
+  private readonly panel = element("panel");
+
+  constructor() {
+    const fold = element("panel-fold");
+    const set = (folded: boolean): void => {
+      this.panel.classList.toggle("folded", folded);
+      fold.setAttribute("aria-expanded", String(!folded));
+      for (const row of this.rows.values()) row.chart.draw();
+    };
+    fold.addEventListener("click", () => set(!this.panel.classList.contains("folded")));
+    set(window.matchMedia("(max-width: 720px)").matches);
+  }
+
+  scene(name: string, about: string): void {
+    write("scene-name", name);
+    write("scene-about", about);
+    document.title = name ? `${name} – Nimbus` : "Nimbus";
+  }
+
+  setClock(paused: boolean, speed: number): void {
+    const pace = speed === 1 ? "" : `, ${speed < 1 ? speed.toFixed(2) : speed.toFixed(1)}× speed`;
+    this.clock.textContent = paused ? "Paused" : `Running${pace}`;
+    this.clock.className = paused ? "paused" : "running";
+  }
+
+  /** Figures that the viewer knows better than the stats do; called a few times a second. */
+  live(tick: number, bodies: number, fps: number): void {
+    write("fig-tick", tick < 0 ? "–" : String(Math.floor(tick)));
+    write("fig-bodies", count.format(bodies));
+    write("fig-fps", fps >= 10 ? String(Math.round(fps)) : fps.toFixed(1));
+  }
+
+  show(stats: WorldStats): void {
+    write("fig-clients", count.format(stats.clients));
+    // A world that just began has no figures yet; the rows and their history stay.
+    if (stats.nodes.length === 0) return;
+    const present = new Set<number>();
+    for (const node of stats.nodes) {
+      present.add(node.id);
+      this.showNode(node, this.rows.get(node.id) ?? this.addRow(node.id));
+    }
+    this.servers.classList.toggle("many", stats.nodes.length > 6);
+    for (const [id, row] of this.rows) {
+      if (present.has(id)) continue;
+      row.root.remove();
+      this.rows.delete(id);
+    }
+  }
+
+  private showNode(node: NodeStats, row: Row): void {
+    const colour = node.region === null ? "#5c6875" : regionColour(node.region);
+    row.swatch.style.background = colour;
+    row.chart.setColour(colour);
+    row.root.classList.toggle("down", !node.alive);
+    set(row.name, node.region === null ? `Server ${node.id}, spare` : `Server ${node.id}`);
+    row.bodies.replaceChildren(`${count.format(node.bodies)} `, small(`${count.format(node.awake)} awake`));
+    row.step.replaceChildren("step ", bold(ms(node.step_ms_p50)), " p99 ", bold(ms(node.step_ms_p99)), " ms");
+    row.moves.replaceChildren(bold(count.format(node.migrations)), " arrived");
+    const troubles = [];
+    if (node.breaches > 0) troubles.push(`${count.format(node.breaches)} ⚠`);
+    if (troubles.length > 0) {
+      const mark = document.createElement("span");
+      mark.className = "warn";
+      mark.title = "Times a promise of this server did not hold: a body too fast, a link too slow, a tick too late";
+      mark.textContent = ` ${troubles.join(" ")}`;
+      row.moves.append(mark);
+    }
+    row.chart.push(finite(node.step_ms_p50), finite(node.step_ms_p99));
+  }
+
+  private addRow(id: number): Row {
+    const root = div("server");
+    const name = div("name");
+    const swatch = div("swatch");
+    const words = document.createElement("span");
+    name.append(swatch, words);
+    const bodies = div("bodies");
+    const detail = div("detail");
+    const step = document.createElement("span");
+    const moves = document.createElement("span");
+    detail.append(step, moves);
+    const chart = new StepChart("#5c6875");
+    root.append(name, bodies, detail, chart.canvas);
+    const after = [...this.rows.entries()].filter(([other]) => other > id).sort(([a], [b]) => a - b)[0];
+    if (after) this.servers.insertBefore(root, after[1].root);
+    else this.servers.append(root);
+    const row = { root, name: words, swatch, bodies, step, moves, chart };
+    this.rows.set(id, row);
+    return row;
+  }
+}
+
+/** An element that index.html promises to have. */
+export function element<T extends HTMLElement = HTMLElement>(id: string): T {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`index.html has no #${id}`);
+  return found as T;
+}
+
+function write(id: string, text: string): void {
+  set(element(id), text);
+}
+
+function set(target: HTMLElement, text: string): void {
+  if (target.textContent !== text) target.textContent = text;
+}
+
+function ms(value: number): string {
+  return finite(value).toFixed(value >= 10 ? 1 : 2);
+}
+
+function finite(value: number): number {
+  return Number.isFinite(value) ? value : 0;
+}
+
+function div(className: string): HTMLElement {
+  const made = document.createElement("div");
+  made.className = className;
+  return made;
+}
+
+function bold(text: string): HTMLElement {
+  const made = document.createElement("b");
+  made.textContent = text;
+  return made;
+}
+
+function small(text: string): HTMLElement {
+  const made = document.createElement("small");
+  made.textContent = text;
+  return made;
+}

@@ -1,0 +1,179 @@
+/**
+ * The client protocol of docs/protocol.md: what the text messages look like, and how binary ones become typed views.
+ *
+ * Decoding copies nothing. The views lie on the message's own buffer and are valid while the sink is being called.
+ * Every browser we know runs on little-endian machines, which is also the order on the wire.
+ */
+
+/** The version this viewer speaks. */
+export const PROTOCOL_VERSION = 1;
+
+/** Slots are below this; a greater one is a broken message. */
+export const SLOT_LIMIT = 1 << 20;
+
+export type Vec3 = [number, number, number];
+export type Quat = [number, number, number, number];
+
+export type Shape =
+  | { ball: { radius: number } }
+  | { cuboid: { half: Vec3 } }
+  | { capsule: { half_height: number; radius: number } }
+  | { cylinder: { half_height: number; radius: number } }
+  | { cone: { half_height: number; radius: number } }
+  | { "convex-hull": { points: Vec3[] } }
+  | { compound: { parts: [{ position: Vec3; rotation: Quat }, Shape][] } }
+  | { "tri-mesh": { vertices: Vec3[]; triangles: Vec3[] } }
+  | { "height-field": { rows: number; columns: number; heights: number[]; scale: Vec3 } };
+
+export interface StaticBody {
+  shape: Shape;
+  position: Vec3;
+  rotation: Quat;
+}
+
+/** A bound is null where the box has no end. */
+export interface RegionBox {
+  min: (number | null)[];
+  max: (number | null)[];
+}
+
+export interface Region {
+  id: number;
+  boxes: RegionBox[];
+}
+
+export interface NodeStats {
+  id: number;
+  region: number | null;
+  bodies: number;
+  awake: number;
+  step_ms_p50: number;
+  step_ms_p99: number;
+  migrations: number;
+  breaches: number;
+  late_ticks: number;
+  alive: boolean;
+}
+
+export interface WorldStats {
+  tick: number;
+  bodies: number;
+  clients: number;
+  scene: string;
+  era: number;
+  paused: boolean;
+  speed: number;
+  nodes: NodeStats[];
+}
+
+export interface SceneInfo {
+  name: string;
+  about: string;
+}
+
+export type Inbound =
+  | { type: "welcome"; protocol: number; client: number; scenes: SceneInfo[] }
+  | { type: "world"; era: number; name: string; about: string; tick_hz: number; statics: StaticBody[] }
+  | { type: "map"; epoch: number; regions: Region[] }
+  | { type: "shape"; id: number; shape: Shape }
+  | { type: "clock"; paused: boolean; speed: number }
+  | ({ type: "stats" } & WorldStats)
+  | { type: "done"; seq?: number | null; nid?: string | null }
+  | { type: "refused"; seq?: number | null; reason: string };
+
+export type Command =
+  | { type: "spawn"; shape: Shape; position: Vec3; velocity: Vec3; density?: number; restitution?: number }
+  | { type: "impulse"; nid: string; impulse: Vec3 }
+  | { type: "despawn"; nid: string }
+  | { type: "reset" }
+  | { type: "scene"; name: string }
+  | { type: "pause"; paused: boolean }
+  | { type: "step"; ticks: number }
+  | { type: "speed"; factor: number };
+
+const REQUIRED: Record<string, (message: Record<string, unknown>) => boolean> = {
+  welcome: (m) => Array.isArray(m.scenes),
+  world: (m) => typeof m.era === "number" && Array.isArray(m.statics),
+  map: (m) => Array.isArray(m.regions),
+  shape: (m) => typeof m.id === "number" && typeof m.shape === "object" && m.shape !== null,
+  clock: (m) => typeof m.paused === "boolean",
+  stats: (m) => typeof m.tick === "number" && Array.isArray(m.nodes),
+  done: () => true,
+  refused: () => true,
+};
+
+/** A text message, "skipped" for a type we do not know, or "dropped" for what is not a message at all. */
+export function parseText(text: string): Inbound | "skipped" | "dropped" {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return "dropped";
+  }
+  if (typeof value !== "object" || value === null) return "dropped";
+  const message = value as Record<string, unknown>;
+  if (typeof message.type !== "string") return "dropped";
+  if (!Object.hasOwn(REQUIRED, message.type)) return "skipped";
+  return REQUIRED[message.type](message) ? (message as Inbound) : "dropped";
+}
+
+/** Words of one `create` record. */
+export const CREATE_WORDS = 12;
+
+/** Where the fields of a `create` record are, in words from its start. */
+export const CREATE = { slot: 0, nidLow: 1, nidHigh: 2, shape: 3, packed: 4, position: 5, rotation: 8 } as const;
+
+/** Receives what a binary message says. Views are only valid during the call. */
+export interface BodySink {
+  /** `words` and `floats` see the same records of `CREATE_WORDS` words each. */
+  create(count: number, words: Uint32Array, floats: Float32Array): void;
+  destroy(slots: Uint32Array): void;
+  /** Two words a record: slot, then the region in the lower half. */
+  owner(count: number, words: Uint32Array): void;
+  state(tick: number, slots: Uint32Array, positions: Float32Array, rotations: Int16Array): void;
+}
+
+export type Verdict = "applied" | "skipped" | "dropped";
+
+/** Hands a binary message to the sink. A message whose length does not fit its count is dropped whole. */
+export function decode(buffer: ArrayBuffer, sink: BodySink): Verdict {
+  const length = buffer.byteLength;
+  if (length < 8 || (length & 3) !== 0) return "dropped";
+  const head = new Uint32Array(buffer, 0, 2);
+  const count = head[1];
+  switch (head[0]) {
+    case 1: {
+      if (length !== 8 + count * 48) return "dropped";
+      sink.create(count, new Uint32Array(buffer, 8), new Float32Array(buffer, 8));
+      return "applied";
+    }
+    case 2: {
+      if (length !== 8 + count * 4) return "dropped";
+      sink.destroy(new Uint32Array(buffer, 8));
+      return "applied";
+    }
+    case 3: {
+      if (length !== 8 + count * 8) return "dropped";
+      sink.owner(count, new Uint32Array(buffer, 8));
+      return "applied";
+    }
+    case 4: {
+      if (length !== 16 + count * 24) return "dropped";
+      const words = new Uint32Array(buffer, 8, 2);
+      sink.state(
+        words[0] + words[1] * 4294967296,
+        new Uint32Array(buffer, 16, count),
+        new Float32Array(buffer, 16 + count * 4, count * 3),
+        new Int16Array(buffer, 16 + count * 16, count * 4),
+      );
+      return "applied";
+    }
+    default:
+      return "skipped";
+  }
+}
+
+/** A body id as people write it: origin, dot, serial. */
+export function nidText(low: number, high: number): string {
+  return `${high >>> 16}.${(high & 0xffff) * 4294967296 + low}`;
+}

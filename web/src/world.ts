@@ -1,0 +1,187 @@
+/**
+ * Everything the gateway has told us, and its picture: applies messages to replicas and views, keeps the extent, and
+ * moves it all on once a frame. Draws nothing itself, so that it works without a graphics card.
+ */
+
+import type { Box3 } from "three";
+import { BodiesView } from "./bodies_view";
+import { focusOf, interestingExtent, width } from "./extent";
+import { Playhead } from "./playhead";
+import { decode, parseText, type Inbound, type Region, type WorldStats } from "./protocol";
+import { RegionsView } from "./regions_view";
+import { POSE_STRIDE, Replicas } from "./replicas";
+import { Rolling } from "./rolling";
+import { StaticsView } from "./statics_view";
+
+/** How often the extent is measured again, ms. */
+const EXTENT_MS = 1000;
+/** Boundaries are drawn anew when the extent grew or shrank by this factor. */
+const EXTENT_RATIO = 1.3;
+
+export class World {
+  readonly bodies = new BodiesView();
+  readonly statics = new StaticsView();
+  readonly regionsView = new RegionsView();
+  readonly replicas: Replicas;
+  readonly playhead = new Playhead();
+  /** Milliseconds per frame spent on decoding and on writing instances. */
+  readonly cost = new Rolling(240);
+  era = -1;
+  name = "";
+  tickHz = 60;
+  stats: WorldStats | null = null;
+  /** Messages that were not what they claimed to be. */
+  dropped = 0;
+  /** Messages of kinds that this viewer does not know. */
+  skipped = 0;
+  extent: Box3;
+  /** The part of the extent to look at first. */
+  focus: Box3;
+  /** Set when a world was loaded or its extent became quite another one; the frame loop looks and clears it. */
+  extentChanged = true;
+  private regions: Region[] = [];
+  private labels = "";
+  private decodeMs = 0;
+  private extentAt = 0;
+  private extentBodies = 0;
+
+  constructor() {
+    this.replicas = new Replicas({
+      created: (slot) => this.bodies.created(this.replicas, slot),
+      destroyed: (slot) => this.bodies.destroyed(slot),
+      ownerChanged: (slot) => this.bodies.ownerChanged(this.replicas, slot, performance.now()),
+    });
+    this.extent = this.focus = interestingExtent(new Float32Array(0), []);
+  }
+
+  /** Applies a binary message. Whatever is in it, nothing is thrown. */
+  binary(message: ArrayBuffer): void {
+    const start = performance.now();
+    const before = this.replicas.latestTick;
+    try {
+      const verdict = decode(message, this.replicas);
+      if (verdict === "dropped") this.dropped++;
+      else if (verdict === "skipped") this.skipped++;
+    } catch (error) {
+      this.dropped++;
+      console.error("a message could not be applied", error);
+    }
+    if (this.replicas.latestTick !== before) this.playhead.arrived(this.replicas.latestTick, start);
+    this.decodeMs += performance.now() - start;
+  }
+
+  /** Applies a text message as far as it concerns the world, and returns it for those who show the rest. */
+  text(message: string): Inbound | null {
+    const inbound = parseText(message);
+    if (inbound === "dropped" || inbound === "skipped") {
+      if (inbound === "dropped") this.dropped++;
+      else this.skipped++;
+      return null;
+    }
+    try {
+      this.apply(inbound);
+    } catch (error) {
+      this.dropped++;
+      console.error(`a ${inbound.type} message could not be applied`, error);
+      return null;
+    }
+    return inbound;
+  }
+
+  /** The newest tick that states or stats named; -1 before the first. */
+  tick(): number {
+    return Math.max(this.replicas.latestTick, this.stats?.tick ?? -1);
+  }
+
+  /** Brings everything to the present moment. */
+  frame(now: number): void {
+    const start = performance.now();
+    this.replicas.head = this.playhead.advance(now);
+    this.bodies.update(this.replicas, now);
+    this.cost.push(this.decodeMs + performance.now() - start);
+    this.decodeMs = 0;
+    const firstBodies = this.extentBodies === 0 && this.replicas.count > 0;
+    if (firstBodies || now - this.extentAt > EXTENT_MS) this.measure(now);
+  }
+
+  /** What people call the server that looks after a region. */
+  regionName(region: number): string {
+    const node = this.stats?.nodes.find((candidate) => candidate.region === region && candidate.alive);
+    return node ? `Server ${node.id}` : `Region ${region}`;
+  }
+
+  private apply(message: Inbound): void {
+    switch (message.type) {
+      case "world":
+        this.era = message.era;
+        this.stats = null;
+        this.name = message.name;
+        this.replicas.clear();
+        this.bodies.clearAll();
+        this.tickHz = message.tick_hz > 0 ? message.tick_hz : 60;
+        this.playhead.reset(this.tickHz);
+        this.regions = [];
+        this.labels = "";
+        this.statics.load(message.statics);
+        this.extentBodies = 0;
+        this.adopt(interestingExtent(new Float32Array(0), this.statics.bounds), new Float32Array(0));
+        break;
+      case "map":
+        this.regions = message.regions.filter((region) => Array.isArray(region?.boxes));
+        this.drawRegions();
+        break;
+      case "shape":
+        this.bodies.announce(message.id, message.shape);
+        break;
+      case "stats":
+        this.stats = message;
+        if (this.labelText() !== this.labels) this.drawRegions();
+        break;
+    }
+  }
+
+  private measure(now: number): void {
+    this.extentAt = now;
+    const positions = this.positions();
+    const next = interestingExtent(positions, this.statics.bounds);
+    const grown = (a: number, b: number): boolean => a > b * EXTENT_RATIO || b > a * EXTENT_RATIO;
+    const height = (box: Box3): number => box.max.y - box.min.y;
+    const drift = Math.hypot(next.min.x - this.extent.min.x, next.min.z - this.extent.min.z);
+    const first = this.extentBodies === 0 && this.replicas.count > 0;
+    this.extentBodies = this.replicas.count;
+    const changed =
+      first ||
+      grown(width(next), width(this.extent)) ||
+      grown(height(next), height(this.extent)) ||
+      drift > width(this.extent) * 0.3;
+    if (changed) this.adopt(next, positions);
+  }
+
+  private adopt(extent: Box3, positions: Float32Array): void {
+    this.extent = extent;
+    this.focus = focusOf(positions, extent);
+    this.extentChanged = true;
+    this.drawRegions();
+  }
+
+  private positions(): Float32Array {
+    const positions = new Float32Array(this.replicas.count * 3);
+    let at = 0;
+    this.replicas.each((slot) => {
+      const o = slot * POSE_STRIDE;
+      positions[at++] = this.replicas.to[o];
+      positions[at++] = this.replicas.to[o + 1];
+      positions[at++] = this.replicas.to[o + 2];
+    });
+    return positions;
+  }
+
+  private drawRegions(): void {
+    this.labels = this.labelText();
+    this.regionsView.show(this.regions, this.extent, (region) => this.regionName(region));
+  }
+
+  private labelText(): string {
+    return this.regions.map((region) => this.regionName(region.id)).join(",");
+  }
+}
