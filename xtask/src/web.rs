@@ -29,8 +29,8 @@ pub(crate) fn prepare(root: &Path) -> Result<(), String> {
     // The stamp is a copy of the lock file that was installed.
     let stamp = web.join("node_modules/.installed-lock");
     if fs::read(&stamp).ok().as_ref() != Some(&lock) {
-        println!("installing the packages of web/ (npm ci)");
-        process::run(npm(root).args(["ci", "--no-audit", "--no-fund"]))?;
+        println!("installing the packages of web/ (npm install)");
+        process::run(npm(root).args(["install", "--no-audit", "--no-fund"]))?;
         let written = fs::create_dir_all(web.join("node_modules")).and_then(|()| fs::write(&stamp, &lock));
         written.map_err(|error| format!("{}: {error}", stamp.display()))?;
     }

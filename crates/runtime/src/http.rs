@@ -51,6 +51,7 @@ pub enum BindError {
 pub struct Web {
     runtime: tokio::runtime::Runtime,
     address: SocketAddr,
+    sockets: Arc<Semaphore>,
 }
 
 #[derive(Clone)]
@@ -91,8 +92,11 @@ impl Web {
         self.address
     }
 
-    /// Ends it; connections get a moment to say goodbye.
+    /// Ends it. Clients that have been told to go get a moment to hear why, so stop the cluster first.
     pub fn stop(self) {
+        let everybody_left = self.sockets.acquire_many(SOCKETS_MAX as u32);
+        // Who has not left by then is cut off.
+        _ = self.runtime.block_on(async { tokio::time::timeout(GOODBYE, everybody_left).await.is_ok() });
         self.runtime.shutdown_timeout(GOODBYE);
     }
 }
@@ -105,7 +109,8 @@ impl Listening {
 
     /// Serves a world from now on.
     pub fn serve(self, cluster: ClusterHandle) -> Web {
-        let shared = Shared { cluster, sockets: Arc::new(Semaphore::new(SOCKETS_MAX)) };
+        let sockets = Arc::new(Semaphore::new(SOCKETS_MAX));
+        let shared = Shared { cluster, sockets: sockets.clone() };
         let router = Router::new()
             .route("/ws", any(websocket))
             .route("/healthz", get(health))
@@ -119,7 +124,7 @@ impl Listening {
             // Serving ends with the runtime; it does not fail by itself.
             _ = axum::serve(listener, router).await;
         });
-        Web { runtime: self.runtime, address: self.address }
+        Web { runtime: self.runtime, address: self.address, sockets }
     }
 }
 

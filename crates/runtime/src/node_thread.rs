@@ -4,7 +4,7 @@ use nimbus_model::{RegionId, Tick};
 use nimbus_node::{Change, Node};
 use nimbus_wire::Frame;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 
 use crate::clock::Clock;
 use crate::links::{LinkEnd, Links};
@@ -86,12 +86,9 @@ impl NodeThread {
     }
 
     fn listen(&mut self, wake: Wake) {
-        loop {
-            match self.changes.try_recv() {
-                // A node that has too many changes waiting refuses more; whoever sends them waits for each to be made.
-                Ok(change) => _ = self.node.schedule(change),
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => break,
-            }
+        while let Ok(change) = self.changes.try_recv() {
+            // A node that has too many changes waiting refuses more; whoever sends them waits for each to be made.
+            self.node.schedule(change);
         }
         let node = &mut self.node;
         match &*self.pace {

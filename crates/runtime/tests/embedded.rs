@@ -1,5 +1,7 @@
 //! A whole world in one process, seen through its web server by real clients.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use nimbus_client::Client;
 use nimbus_model::{Nid, Pose, Shape, Vec3};
 use nimbus_runtime::{Clock, EmbeddedCluster, EmbeddedConfig, RunEnd, Scenes, Web};
@@ -194,7 +196,7 @@ fn clients_see_and_change_a_world_on_two_servers() {
     assert!(viewer.ask(|client| client.impulse(nid, Vec3::Y)).is_ok(), "others are unharmed");
 
     let refused = viewer.ask(|client| client.scene("crosing")).unwrap_err();
-    assert!(refused.contains("did you mean `crossing`") && refused.contains("rain"), "{refused}");
+    assert!(refused.contains("did you mean `crossing`"), "{refused}");
     assert_eq!(viewer.ask(Client::reset), Ok(None));
     assert!(viewer.until(|client| client.era() == Some(2) && client.len() as u64 == bodies), "the world begins anew");
     assert!(viewer.client.body(nid).is_none());
@@ -245,7 +247,6 @@ fn time_stops_steps_and_changes_speed() {
     let stepped =
         world.wait("20 ticks", |stats| stats.tick == target && stats.nodes.iter().all(|node| node.tick == target));
     assert!(stepped.paused);
-    assert_eq!(stepped.nodes.iter().map(|node| node.late_ticks).collect::<Vec<_>>().len(), 2);
 
     assert_eq!(viewer.ask(Client::reset), Ok(None));
     let reset = world.wait("a reset while paused", |stats| stats.era == 2);

@@ -1,5 +1,7 @@
 //! Recordings: equal bits when run again, and a clear word about files that are none.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
 use nimbus_model::{Nid, RegionId, Rng, Tick, World};
 use nimbus_node::{Node, NodeConfig};
 use nimbus_runtime::inspect::{inspect, life_of};

@@ -44,8 +44,11 @@ fn run(options: &Options, progress: &mut dyn FnMut(f32)) -> Result<Report, LabEr
         let items = (first..first + 1000).map(|i| (Tick(0), hosted(i))).collect();
         let lane = LaneFrame { ack: 0, first: u64::from(first) + 1, items };
         gateway.handle(frame(Tick(0), Content::Lane(lane)));
+        gateway.tick(Tick(1), &mut outputs);
     }
-    gateway.tick(Tick(1), &mut outputs);
+    if gateway.bodies() != BODIES as usize {
+        return Err(LabError::Failed(format!("the gateway knows {} bodies, not {BODIES}", gateway.bodies())));
+    }
 
     let mut rng = Rng::new(3);
     let (mut spent, mut bytes) = (0u64, 0usize);

@@ -155,7 +155,7 @@ impl Contents {
     fn read_error(&self, path: &Path, error: McapError) -> RecordingError {
         match error {
             McapError::BadMagic if !self.knows_format => RecordingError::Foreign(path.to_owned()),
-            McapError::UnexpectedEof => RecordingError::Cut(path.to_owned()),
+            McapError::UnexpectedEof | McapError::UnexpectedEoc => RecordingError::Cut(path.to_owned()),
             McapError::Io(source) if source.kind() == std::io::ErrorKind::UnexpectedEof => {
                 RecordingError::Cut(path.to_owned())
             }

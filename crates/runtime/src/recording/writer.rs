@@ -94,7 +94,9 @@ impl Sink {
     fn create(path: &Path, start: &Start) -> Result<Sink, RecordingError> {
         let file = File::create(path).map_err(|source| RecordingError::io("create", path, source))?;
         let library = concat!("nimbus ", env!("CARGO_PKG_VERSION"));
-        let writer = WriteOptions::new().profile(PROFILE).library(library).create(BufWriter::new(file));
+        // Without seeking, what is on the disk is whole chunks at any time, even when the process is killed.
+        let options = WriteOptions::new().profile(PROFILE).library(library).disable_seeking(true);
+        let writer = options.create(BufWriter::new(file));
         let writer = writer.map_err(|error| write_error(path, error))?;
         let nanos_per_tick = 1_000_000_000 / u64::from(start.world.tick_hz.max(1));
         let mut sink =

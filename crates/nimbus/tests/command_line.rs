@@ -1,0 +1,124 @@
+//! The binary from outside: exit codes and words.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+fn nimbus(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_nimbus")).args(arguments).output().unwrap()
+}
+
+/// Runs a command, checks its exit code, and returns all it said.
+fn check(code: i32, arguments: &[&str]) -> String {
+    let output = nimbus(arguments);
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    assert!(!said.contains("panicked"), "{said}");
+    said
+}
+
+fn scratch(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()))
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
+#[test]
+fn a_world_file_is_checked() {
+    let good = check(0, &["check", examples().join("hello.toml").to_str().unwrap()]);
+    assert!(good.contains("good") && good.contains("`hello`"), "{good}");
+    let broken = scratch("broken.toml");
+    std::fs::write(&broken, "name = \"x\"\n\n[[bodies]]\nshape = { ball = { radius = -1 } }\ngravty = 3\n").unwrap();
+    let path = broken.to_str().unwrap();
+    for command in [vec!["check", path], vec!["run", path, "--port", "0"]] {
+        let said = check(2, &command);
+        assert!(said.contains("broken.toml") && said.contains('4'), "the line is named: {said}");
+    }
+    std::fs::remove_file(&broken).unwrap();
+    assert!(check(2, &["check", "/does/not/exist.toml"]).contains("/does/not/exist.toml"));
+}
+
+#[test]
+fn an_unknown_scene_is_answered_with_a_suggestion() {
+    let out = scratch("never.mcap");
+    let out = out.to_str().unwrap();
+    for command in [
+        vec!["demo", "--scene", "showcas", "--port", "0"],
+        vec!["record", "--scene", "showcas", "--ticks", "5", "--out", out],
+    ] {
+        assert!(check(2, &command).contains("did you mean `showcase`"));
+    }
+    assert!(!Path::new(out).exists());
+}
+
+#[test]
+fn bad_usage_is_two() {
+    check(2, &["demo", "--servers", "0"]);
+    check(2, &["no-such-command"]);
+    check(2, &["record", "--out", "x"]);
+    check(2, &["inspect", "x", "--body", "nonsense"]);
+    check(2, &["replay", "/does/not/exist.mcap"]);
+}
+
+#[test]
+fn a_run_is_recorded_replayed_and_inspected() {
+    let file = scratch("run.mcap");
+    let path = file.to_str().unwrap();
+    let record = ["record", "--scene", "crossing", "--servers", "2", "--scale", "0.3", "--ticks", "150", "--out", path];
+    let recorded = check(0, &record);
+    let hash = recorded.lines().find(|line| line.starts_with("all: hash")).unwrap().to_owned();
+    let replayed = check(0, &["replay", path]);
+    assert!(replayed.contains(&hash) && replayed.contains("equals"), "{replayed}");
+
+    let summary = check(0, &["inspect", path]);
+    assert!(summary.contains("hand-overs") && summary.contains("r0 to r1"), "{summary}");
+    let listed: serde_json::Value =
+        serde_json::from_str(&check(0, &["inspect", path, "--hand-overs", "--json"])).unwrap();
+    let body = listed["hand_overs"][0]["body"].as_str().unwrap().to_owned();
+    let life = check(0, &["inspect", path, "--body", &body]);
+    assert!(life.contains("born") && life.contains("given to"), "{life}");
+    assert!(check(0, &["inspect", path, "--hand-overs"]).lines().count() > 1);
+    assert!(check(2, &["inspect", path, "--body", "9.9"]).contains("9.9"));
+
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() * 2 / 3]).unwrap();
+    assert!(check(2, &["replay", path]).contains("run.mcap"));
+    check(2, &["inspect", path]);
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn a_taken_port_is_named_with_the_remedy() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let said = check(2, &["demo", "--scene", "head-on", "--servers", "2", "--port", &port]);
+    assert!(said.contains(&port) && said.contains("--port"), "{said}");
+}
+
+#[test]
+fn a_demo_ends_well_when_asked_to() {
+    let file = scratch("demo.mcap");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_nimbus"))
+        .args(["demo", "--scene", "head-on", "--servers", "2", "--port", "0", "--no-open", "--record"])
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    assert!(first.contains("http://127.0.0.1:") && !first.contains(":0/"), "{first}");
+    interrupt(&child);
+    let rest: Vec<String> = lines.map_while(Result::ok).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{rest:?}");
+    check(0, &["replay", file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+}
+
+fn interrupt(child: &Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
