@@ -21,14 +21,17 @@ pub enum LabError {
     Failed(String),
 }
 
+/// Is told how far an experiment has come, from 0 to 1.
+pub type Progress<'a> = dyn FnMut(f32) + 'a;
+
 /// Something that can be measured.
 pub struct Experiment {
     /// What people type.
     pub name: &'static str,
     /// One sentence on what it shows.
     pub about: &'static str,
-    /// Runs it; told how far it has come, from 0 to 1.
-    pub run: fn(&Options, &mut dyn FnMut(f32)) -> Result<Report, LabError>,
+    /// Runs it.
+    pub run: fn(&Options, &mut Progress<'_>) -> Result<Report, LabError>,
 }
 
 /// Every experiment.

@@ -7,5 +7,5 @@ mod experiment;
 mod experiments;
 mod report;
 
-pub use experiment::{Experiment, LabError, Options, all, find};
+pub use experiment::{Experiment, LabError, Options, Progress, all, find};
 pub use report::{Report, Row, Summary};

@@ -2,6 +2,7 @@
 
 use nimbus_model::Rng;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::str::FromStr;
 
 use crate::network::{LinkModel, MS};
@@ -79,7 +80,7 @@ impl Faults {
             model.jitter_ns = MS + rng.below(25 * MS);
         }
         if self.has(Fault::Bandwidth) {
-            model.bandwidth = 500_000 + rng.below(2_000_000);
+            model.bandwidth = NonZeroU64::new(500_000 + rng.below(2_000_000));
         }
         model
     }

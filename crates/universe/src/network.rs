@@ -2,6 +2,7 @@
 
 use nimbus_model::Rng;
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use crate::actor::Actor;
 use crate::faults::FaultCounts;
@@ -25,14 +26,14 @@ pub struct LinkModel {
     pub duplication: f32,
     /// Probability that a frame is held back long enough for later ones to overtake it.
     pub reordering: f32,
-    /// Bytes a second; zero for no limit.
-    pub bandwidth: u64,
+    /// Bytes a second, if limited.
+    pub bandwidth: Option<NonZeroU64>,
 }
 
 impl Default for LinkModel {
     /// A quiet local network: half a millisecond, nothing lost.
     fn default() -> Self {
-        LinkModel { latency_ns: MS / 2, jitter_ns: 0, loss: 0.0, duplication: 0.0, reordering: 0.0, bandwidth: 0 }
+        LinkModel { latency_ns: MS / 2, jitter_ns: 0, loss: 0.0, duplication: 0.0, reordering: 0.0, bandwidth: None }
     }
 }
 
@@ -134,14 +135,14 @@ impl Network {
             delay += HELD_BACK_NS;
         }
         let link = self.links.entry((from, to)).or_default();
-        if self.model.bandwidth > 0 {
+        if let Some(bandwidth) = self.model.bandwidth {
             let start = link.free_at.max(now);
             if start > now + BACKLOG_NS {
                 self.counts.bandwidth += 1;
                 return None;
             }
             self.counts.bandwidth += u64::from(start > now);
-            link.free_at = start + bytes as u64 * 1_000_000_000 / self.model.bandwidth;
+            link.free_at = start + bytes as u64 * 1_000_000_000 / bandwidth;
             delay += link.free_at - now;
         }
         let at = now + delay;
@@ -180,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_narrow_link_delays_and_finally_drops() {
-        let model = LinkModel { bandwidth: 1_000_000, ..LinkModel::default() };
+        let model = LinkModel { bandwidth: NonZeroU64::new(1_000_000), ..LinkModel::default() };
         let mut network = Network::new(model, 1);
         let first = network.send(0, A, B, 100_000)[0].unwrap();
         let second = network.send(0, A, B, 100_000)[0].unwrap();

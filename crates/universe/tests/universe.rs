@@ -4,7 +4,7 @@ use nimbus_node::{Planted, Policy};
 use nimbus_universe::{Faults, Outcome, Swarm, Universe, UniverseConfig};
 
 fn run(config: UniverseConfig) -> Outcome {
-    Universe::new(config).unwrap().run(|_| {})
+    Universe::new(config).expect("the configuration is good").run(|_| {})
 }
 
 fn assert_clean(outcome: &Outcome, what: &str) {

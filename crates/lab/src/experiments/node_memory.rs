@@ -8,7 +8,7 @@ use nimbus_space::PartitionMap;
 use nimbus_wire::GatewayId;
 use std::sync::Arc;
 
-use crate::experiment::{Experiment, LabError, Options};
+use crate::experiment::{Experiment, LabError, Options, Progress};
 use crate::report::{Report, Row, Summary};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -20,7 +20,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 const BAR_MB: f64 = 100.0;
 const TICKS: u64 = 900;
 
-fn run(options: &Options, progress: &mut dyn FnMut(f32)) -> Result<Report, LabError> {
+fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabError> {
     let copies = if options.quick { 2 } else { 6 };
     let world = nimbus_scenes::build("rain", &SceneParams { servers: 1, seed: 7, scale: 1.0 })
         .map_err(|error| LabError::Failed(error.to_string()))?;

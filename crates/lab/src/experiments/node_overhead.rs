@@ -10,7 +10,7 @@ use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, Frame, GatewayId};
 use std::sync::Arc;
 
-use crate::experiment::{Experiment, LabError, Options};
+use crate::experiment::{Experiment, LabError, Options, Progress};
 use crate::report::{Report, Row, Summary};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -25,7 +25,7 @@ const BLOCK_TICKS: u64 = 30;
 /// Ticks at the start of a block that are not counted.
 const WARM_TICKS: u64 = 5;
 
-fn run(options: &Options, progress: &mut dyn FnMut(f32)) -> Result<Report, LabError> {
+fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabError> {
     let blocks = if options.quick { 2 } else { 8 };
     // Two regions, so that the policy has a boundary to watch; the second one's bodies only make it realistic.
     let mut world = nimbus_scenes::build("rain", &SceneParams { servers: 2, seed: 7, scale: 4.0 })

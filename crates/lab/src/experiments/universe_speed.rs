@@ -5,7 +5,7 @@ use nimbus_model::Tick;
 use nimbus_physics::PhysicsWorld;
 use nimbus_universe::{Universe, UniverseConfig};
 
-use crate::experiment::{Experiment, LabError, Options};
+use crate::experiment::{Experiment, LabError, Options, Progress};
 use crate::report::{Report, Row, Summary};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -17,7 +17,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 const BAR: f64 = 0.7;
 const BLOCK_TICKS: u64 = 20;
 
-fn run(options: &Options, progress: &mut dyn FnMut(f32)) -> Result<Report, LabError> {
+fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabError> {
     let (warm_up, blocks) = if options.quick { (300, 5) } else { (900, 15) };
     let mut rows = Vec::new();
     let servers = [1u16, 4];

@@ -7,7 +7,7 @@ use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, STATES_PER_FRAME, StateUpdate};
 use std::sync::Arc;
 
-use crate::experiment::{Experiment, LabError, Options};
+use crate::experiment::{Experiment, LabError, Options, Progress};
 use crate::report::{Report, Row, Summary};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -20,7 +20,7 @@ const BAR: f64 = 0.25;
 const BODIES: u32 = 10_000;
 const HZ: f64 = 60.0;
 
-fn run(options: &Options, progress: &mut dyn FnMut(f32)) -> Result<Report, LabError> {
+fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabError> {
     let ticks = if options.quick { 60 } else { 600 };
     let mut world = World::new("stream");
     world.layout = Layout::columns(1, 200.0);

@@ -37,7 +37,7 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new(world: World, configure: impl Fn(&mut NodeConfig)) -> Pair {
-        let map = PartitionMap::from_layout(&world.layout).unwrap();
+        let map = PartitionMap::from_layout(&world.layout).expect("the layout is good");
         let world = Arc::new(world);
         let node = |region| {
             let mut config = NodeConfig::new(RegionId(region));
@@ -58,7 +58,7 @@ impl Pair {
             node.emit(&mut frames);
         }
         for frame in frames {
-            let frame = Frame::decode(&frame.encode()).unwrap();
+            let frame = Frame::decode(&frame.encode()).expect("a frame survives");
             match frame.to {
                 Address::Region(region) => {
                     for _ in 0..fate(&frame) {
