@@ -35,8 +35,8 @@ pub enum Planted {
     DeafToAcks,
     /// Gateways are not told of deaths.
     SilentDeath,
-    /// Gateways are not told of arrivals.
-    SilentArrival,
+    /// Gateways are not told of bodies that commands and injections make.
+    SilentBirth,
     /// Arrivals enter the engine in the order in which frames came, and the log does not know that order.
     UnloggedOrder,
 }
@@ -52,7 +52,7 @@ impl Planted {
         ("fast-arrival", Planted::FastArrival),
         ("deaf-to-acks", Planted::DeafToAcks),
         ("silent-death", Planted::SilentDeath),
-        ("silent-arrival", Planted::SilentArrival),
+        ("silent-birth", Planted::SilentBirth),
         ("unlogged-order", Planted::UnloggedOrder),
     ];
 }

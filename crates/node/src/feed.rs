@@ -22,9 +22,9 @@ impl Node {
 
     /// Tells gateways that a body is here, by birth or arrival.
     pub(crate) fn tell_hosted(&mut self, nid: Nid, body_epoch: u32, arrived_from: Option<RegionId>) {
-        if self.config.gateways.is_empty()
-            || arrived_from.is_some() && self.config.planted == Some(Planted::SilentArrival)
-        {
+        let born_later = arrived_from.is_none() && self.now > self.loaded_at;
+        let silent = born_later && self.config.planted == Some(Planted::SilentBirth);
+        if self.config.gateways.is_empty() || silent {
             return;
         }
         let Some(view) = self.physics.view(nid) else { return };
