@@ -57,7 +57,9 @@ const controls = new Controls(
         x === undefined || y === undefined
           ? rig.direction()
           : new Vector3(x, y, 0.5).unproject(rig.camera).sub(rig.camera.position).normalize();
-      send(throwCommand(what.shape(), rig.camera.position, direction, speed));
+      const command = throwCommand(what.shape(), rig.camera.position, direction, speed, world.killBox);
+      if (command === null) toasts.show("You are outside the world and looking past it; turn towards it to throw.", true);
+      else send(command);
     },
     pick: (x, y) => inspector.pickAt(x, y),
     unpick: () => inspector.drop(),

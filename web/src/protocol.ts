@@ -73,7 +73,7 @@ export interface SceneInfo {
 
 export type Inbound =
   | { type: "welcome"; protocol: number; client: number; scenes: SceneInfo[] }
-  | { type: "world"; era: number; name: string; about: string; tick_hz: number; statics: StaticBody[] }
+  | { type: "world"; era: number; name: string; about: string; tick_hz: number; kill_box?: RegionBox; statics: StaticBody[] }
   | { type: "map"; epoch: number; regions: Region[] }
   | { type: "shape"; id: number; shape: Shape }
   | { type: "clock"; paused: boolean; speed: number }

@@ -1,7 +1,7 @@
 /** Throwing: which bodies there are to throw, and the command for one that leaves the camera along a direction. */
 
 import type { Vector3 } from "three";
-import type { Command, Shape, Vec3 } from "./protocol";
+import type { Command, RegionBox, Shape, Vec3 } from "./protocol";
 
 export interface Throwable {
   name: string;
@@ -27,14 +27,47 @@ const ROCKS = 5;
 /** Distance before the camera at which the body appears, metres: never inside the lens. */
 const LEAD = 1.8;
 
-/** The command that throws a body. `direction` is a unit vector, `speed` in metres a second. */
-export function throwCommand(shape: Shape, eye: Vector3, direction: Vector3, speed: number): Command {
+/** How far inside the world a body thrown from outside appears, metres. */
+const INSIDE = 1;
+
+/**
+ * The command that throws a body. `direction` is a unit vector, `speed` in metres a second. Seen from outside the world,
+ * the body starts where the line of sight enters it; null when that line never does.
+ */
+export function throwCommand(
+  shape: Shape,
+  eye: Vector3,
+  direction: Vector3,
+  speed: number,
+  world: RegionBox | null,
+): Command | null {
+  const lead = world === null ? LEAD : entry(eye, direction, world);
+  if (lead === null) return null;
   return {
     type: "spawn",
     shape,
-    position: rounded(eye.clone().addScaledVector(direction, LEAD)),
+    position: rounded(eye.clone().addScaledVector(direction, lead)),
     velocity: rounded(direction.clone().multiplyScalar(speed)),
   };
+}
+
+/** Distance along a line of sight at which it is well inside a box, at least `LEAD`; null when it misses. */
+function entry(eye: Vector3, direction: Vector3, box: RegionBox): number | null {
+  let near = LEAD;
+  let far = Infinity;
+  for (let axis = 0; axis < 3; axis++) {
+    const [from, along] = [eye.getComponent(axis), direction.getComponent(axis)];
+    const low = (box.min[axis] ?? -Infinity) + INSIDE;
+    const high = (box.max[axis] ?? Infinity) - INSIDE;
+    if (Math.abs(along) < 1e-6) {
+      if (from < low || from > high) return null;
+      continue;
+    }
+    const [a, b] = [(low - from) / along, (high - from) / along];
+    near = Math.max(near, Math.min(a, b));
+    far = Math.min(far, Math.max(a, b));
+  }
+  return near <= far ? near : null;
 }
 
 function rounded(v: Vector3): Vec3 {

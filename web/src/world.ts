@@ -7,7 +7,7 @@ import type { Box3 } from "three";
 import { BodiesView } from "./bodies_view";
 import { focusOf, interestingExtent, width } from "./extent";
 import { Playhead } from "./playhead";
-import { decode, parseText, type Inbound, type Region, type WorldStats } from "./protocol";
+import { decode, parseText, type Inbound, type Region, type RegionBox, type WorldStats } from "./protocol";
 import { RegionsView } from "./regions_view";
 import { POSE_STRIDE, Replicas } from "./replicas";
 import { Rolling } from "./rolling";
@@ -29,6 +29,8 @@ export class World {
   era = -1;
   name = "";
   tickHz = 60;
+  /** Bodies outside it die; null while it is not known. */
+  killBox: RegionBox | null = null;
   stats: WorldStats | null = null;
   /** Messages that were not what they claimed to be. */
   dropped = 0;
@@ -119,6 +121,7 @@ export class World {
         this.replicas.clear();
         this.bodies.clearAll();
         this.tickHz = message.tick_hz > 0 ? message.tick_hz : 60;
+        this.killBox = message.kill_box ?? null;
         this.playhead.reset(this.tickHz);
         this.regions = [];
         this.labels = "";

@@ -15,9 +15,6 @@ use crate::recording::{HASH_TICKS, Note, RecorderHandle, StateMark};
 /// A server that is further behind than this many ticks skips tick numbers.
 pub const BEHIND_TICKS_MAX: u64 = 8;
 
-/// Counting who is awake costs a walk over all bodies, so it is done only this often.
-const AWAKE_EVERY_TICKS: u64 = 15;
-
 /// A server with everything it needs to run.
 pub(crate) struct NodeThread {
     /// The server.
@@ -111,10 +108,6 @@ impl NodeThread {
             if tick.0 / HASH_TICKS != before.0 / HASH_TICKS {
                 self.note_progress();
                 self.note_mark();
-            }
-            if tick.0.is_multiple_of(AWAKE_EVERY_TICKS) || tick == first {
-                let awake = self.node.awake_count();
-                self.gauge.write(|reading| reading.awake = awake);
             }
         }
         self.gauge.write(|reading| reading.late_ticks += behind);

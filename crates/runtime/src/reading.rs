@@ -78,6 +78,7 @@ impl Reading {
         self.era = node.era();
         self.epoch = node.epoch();
         self.bodies = node.hosted_count();
+        self.awake = node.awake_count();
         self.counters = *node.counters();
         self.unacknowledged = node.queues().map(|(_, length, _)| length).sum();
         self.held = node.held();

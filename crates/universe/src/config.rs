@@ -4,6 +4,7 @@ use nimbus_node::{Planted, Policy};
 
 use crate::checkers::Violation;
 use crate::faults::{FaultCounts, Faults};
+use crate::network::Nanos;
 
 /// What a universe is made of. Two universes of the same configuration are the same, bit for bit.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct UniverseConfig {
     pub faults: Faults,
     /// A mistake on purpose.
     pub planted: Option<Planted>,
+    /// Time between two wake-ups of a server, nanoseconds; one tick unless told. What is due is run at a wake-up.
+    pub frame_ns: Option<Nanos>,
     /// How many clients watch.
     pub clients: u32,
     /// Whether clients also act: spawn, push and remove bodies.
@@ -46,6 +49,7 @@ impl UniverseConfig {
             policy: Policy::default(),
             faults: Faults::default(),
             planted: None,
+            frame_ns: None,
             clients: 1,
             commands: false,
             measured: false,

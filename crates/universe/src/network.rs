@@ -37,13 +37,30 @@ impl Default for LinkModel {
     }
 }
 
+impl LinkModel {
+    /// A link somewhat better or worse than this one. What is zero stays zero.
+    fn varied(&self, rng: &mut Rng) -> LinkModel {
+        let mut factor = || rng.between(0.5, 1.5);
+        LinkModel {
+            latency_ns: (self.latency_ns as f32 * factor()) as Nanos,
+            jitter_ns: (self.jitter_ns as f32 * factor()) as Nanos,
+            loss: self.loss * factor(),
+            duplication: self.duplication * factor(),
+            reordering: self.reordering * factor(),
+            bandwidth: self.bandwidth,
+        }
+    }
+}
+
 /// How much may wait for a narrow link, as time; what comes on top is lost, as in any router.
 const BACKLOG_NS: Nanos = 200 * MS;
 /// How long a frame that will be overtaken is held back.
 const HELD_BACK_NS: Nanos = 60 * MS;
 
-#[derive(Clone, Copy, Debug, Default)]
+/// One direction between two actors. No two are alike: each is somewhat better or worse than the model.
+#[derive(Clone, Copy, Debug)]
 struct Link {
+    model: LinkModel,
     /// When the line is free again.
     free_at: Nanos,
     /// The latest arrival so far.
@@ -56,6 +73,7 @@ pub struct Network {
     model: LinkModel,
     rng: Rng,
     links: BTreeMap<(Actor, Actor), Link>,
+    overrides: BTreeMap<(Actor, Actor), LinkModel>,
     /// Actors cut off from everybody else until a time.
     cut: BTreeMap<Actor, Nanos>,
     /// Faults that happened.
@@ -67,17 +85,24 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network of this model; `seed` decides the fate of every frame.
+    /// A network whose links vary around this model; `seed` decides the fate of every frame.
     pub fn new(model: LinkModel, seed: u64) -> Network {
         Network {
             model,
             rng: Rng::stream(seed, 1),
             links: BTreeMap::new(),
+            overrides: BTreeMap::new(),
             cut: BTreeMap::new(),
             counts: FaultCounts::default(),
             frames: 0,
             bytes: 0,
         }
+    }
+
+    /// Gives one direction between two actors a model of its own.
+    pub fn set_link(&mut self, from: Actor, to: Actor, model: LinkModel) {
+        self.overrides.insert((from, to), model);
+        self.links.remove(&(from, to));
     }
 
     /// Cuts an actor off from everybody until a time.
@@ -88,7 +113,10 @@ impl Network {
     /// Ends every fault: from now on frames only take their time.
     pub fn heal(&mut self) {
         self.cut.clear();
-        self.model = LinkModel { latency_ns: self.model.latency_ns, ..LinkModel::default() };
+        let quiet = |model: LinkModel| LinkModel { latency_ns: model.latency_ns, ..LinkModel::default() };
+        self.model = quiet(self.model);
+        self.links.values_mut().for_each(|link| link.model = quiet(link.model));
+        self.overrides.values_mut().for_each(|model| *model = quiet(*model));
     }
 
     /// When a frame arrives: not at all, once, or twice.
@@ -102,12 +130,13 @@ impl Network {
             self.counts.partition += 1;
             return [None, None];
         }
-        if self.rng.chance(self.model.loss) {
+        let LinkModel { loss, duplication, .. } = self.link(from, to).model;
+        if self.rng.chance(loss) {
             self.counts.loss += 1;
             return [None, None];
         }
         let Some(first) = self.arrival(now, from, to, bytes) else { return [None, None] };
-        let second = self.rng.chance(self.model.duplication).then(|| {
+        let second = self.rng.chance(duplication).then(|| {
             self.counts.duplication += 1;
             first + self.rng.below(20 * MS)
         });
@@ -120,22 +149,32 @@ impl Network {
     }
 
     fn arrival_in_order(&mut self, now: Nanos, from: Actor, to: Actor) -> Nanos {
-        let jitter = if self.model.jitter_ns > 0 { self.rng.below(self.model.jitter_ns) } else { 0 };
-        let link = self.links.entry((from, to)).or_default();
-        link.last_arrival = link.last_arrival.max(now + self.model.latency_ns + jitter);
+        let LinkModel { latency_ns, jitter_ns, .. } = self.link(from, to).model;
+        let jitter = if jitter_ns > 0 { self.rng.below(jitter_ns) } else { 0 };
+        let link = self.link(from, to);
+        link.last_arrival = link.last_arrival.max(now + latency_ns + jitter);
         link.last_arrival
     }
 
+    fn link(&mut self, from: Actor, to: Actor) -> &mut Link {
+        let (model, overrides, rng) = (&self.model, &self.overrides, &mut self.rng);
+        self.links.entry((from, to)).or_insert_with(|| {
+            let model = overrides.get(&(from, to)).copied().unwrap_or_else(|| model.varied(rng));
+            Link { model, free_at: 0, last_arrival: 0 }
+        })
+    }
+
     fn arrival(&mut self, now: Nanos, from: Actor, to: Actor, bytes: usize) -> Option<Nanos> {
-        let mut delay = self.model.latency_ns;
-        if self.model.jitter_ns > 0 {
-            delay += self.rng.below(self.model.jitter_ns);
+        let model = self.link(from, to).model;
+        let mut delay = model.latency_ns;
+        if model.jitter_ns > 0 {
+            delay += self.rng.below(model.jitter_ns);
         }
-        if self.rng.chance(self.model.reordering) {
+        if self.rng.chance(model.reordering) {
             delay += HELD_BACK_NS;
         }
-        let link = self.links.entry((from, to)).or_default();
-        if let Some(bandwidth) = self.model.bandwidth {
+        let link = self.links.get_mut(&(from, to))?;
+        if let Some(bandwidth) = model.bandwidth {
             let start = link.free_at.max(now);
             if start > now + BACKLOG_NS {
                 self.counts.bandwidth += 1;
@@ -147,7 +186,7 @@ impl Network {
         }
         let at = now + delay;
         self.counts.reordering += u64::from(at < link.last_arrival);
-        self.counts.jitter += u64::from(self.model.jitter_ns > 0);
+        self.counts.jitter += u64::from(model.jitter_ns > 0);
         link.last_arrival = link.last_arrival.max(at);
         Some(at)
     }
@@ -163,11 +202,25 @@ mod tests {
     #[test]
     fn loss_and_duplication_happen_as_often_as_asked() {
         let model = LinkModel { loss: 0.1, duplication: 0.2, ..LinkModel::default() };
-        let mut network = Network::new(model, 7);
+        let mut network = Network::new(LinkModel::default(), 7);
+        network.set_link(A, B, model);
         let arrivals: usize = (0..10_000).map(|i| network.send(i, A, B, 100).iter().flatten().count()).sum();
         assert!((900..1100).contains(&network.counts.loss), "{:?}", network.counts);
         assert_eq!(arrivals as u64, 10_000 - network.counts.loss + network.counts.duplication);
         assert!((1600..2000).contains(&network.counts.duplication));
+    }
+
+    #[test]
+    fn links_differ_and_one_can_be_set_apart() {
+        let mut network = Network::new(LinkModel { latency_ns: 10 * MS, ..LinkModel::default() }, 3);
+        let there = network.send(0, A, B, 1)[0].unwrap();
+        let back = network.send(0, B, A, 1)[0].unwrap();
+        assert_ne!(there, back);
+        network.set_link(A, B, LinkModel { loss: 1.0, ..LinkModel::default() });
+        assert_eq!(network.send(0, A, B, 1), [None, None]);
+        assert!(network.send(0, B, A, 1)[0].is_some());
+        network.heal();
+        assert!(network.send(0, A, B, 1)[0].is_some());
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Universe {
             plan: Plan::new(&config.faults, config.seed, count as u16, config.ticks),
             players: Players::new(config.seed, config.commands),
             clients: (0..config.clients).map(|_| Client::default()).collect(),
-            phases: (0..=count).map(|_| rng.below(PHASE_MAX)).collect(),
+            phases: (0..=count).map(|_| rng.below(config.frame_ns.unwrap_or(PHASE_MAX))).collect(),
             asleep_until: vec![0; count],
             hashes: vec![None; count],
             world,
@@ -251,7 +251,10 @@ impl Universe {
             self.send(from, to, &bytes);
         }
         self.watch(i);
-        let next_wake = self.wake_time(due.next()) + self.phases[i];
+        let next_wake = match self.config.frame_ns {
+            Some(frame) => self.now + frame,
+            None => self.wake_time(due.next()) + self.phases[i],
+        };
         self.queue.push(next_wake, (from, Happening::Wake));
     }
 

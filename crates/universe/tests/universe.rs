@@ -62,6 +62,19 @@ fn nothing_breaks_when_everything_goes_wrong() {
 }
 
 #[test]
+fn servers_that_wake_rarely_run_every_tick_they_missed() {
+    let mut config = UniverseConfig::new("crossing", 3, 5, 300);
+    let every_tick = run(config.clone());
+    config.frame_ns = Some(50_000_000);
+    let outcome = run(config);
+    assert_clean(&outcome, "50 ms between wake-ups");
+    assert_eq!(outcome.ticks_lost, 0);
+    let (rare, often) = (outcome.transit_ticks_mean, every_tick.transit_ticks_mean);
+    assert!(rare > often + 0.3, "bodies wait for the receiver's next wake-up: {rare} against {often} ticks");
+    assert!(outcome.hand_overs > 20);
+}
+
+#[test]
 fn without_acknowledgements_bodies_are_lost() {
     let mut config = UniverseConfig::new("crossing", 3, 1, 300);
     config.policy = Policy::Forgetful;

@@ -35,9 +35,9 @@ fn build(params: &SceneParams) -> World {
     let mut world = World::new(SCENE.name);
     world.radius_max = 2.8;
     let table = Table::new(regions.half.x.max(TABLE_HALF), regions.half.z.max(TABLE_HALF));
-    let reach = Vec3::new(table.half_x + 15.0, 0.0, table.half_z + 15.0);
+    let reach = Vec3::new(table.half_x + 40.0, 0.0, table.half_z + 40.0);
     let low = table.height(table.half_x, table.half_z);
-    world.kill_box = Aabb::new(-reach + Vec3::Y * (low - 15.0), reach + Vec3::Y * (40.0 - low));
+    world.kill_box = Aabb::new(-reach + Vec3::Y * (low - 15.0), reach + Vec3::Y * (60.0 - low));
     world.layout = regions.layout;
 
     table.add(&mut world);

@@ -82,6 +82,8 @@ pub enum ToClient {
         about: String,
         /// Ticks a second.
         tick_hz: u32,
+        /// Bodies outside it die.
+        kill_box: Bounds,
         /// What never moves.
         statics: Vec<StaticBody>,
     },
@@ -140,6 +142,7 @@ impl ToClient {
             name: world.name.clone(),
             about: world.about.clone(),
             tick_hz: world.tick_hz,
+            kill_box: Bounds::from(&world.kill_box),
             statics: world.statics().map(|(_, body)| fixed(body)).collect(),
         }
     }
@@ -258,12 +261,14 @@ mod tests {
     #[test]
     fn a_world_announces_only_what_never_moves() {
         let mut world = World::new("pile");
+        world.kill_box = Aabb::around(Vec3::ZERO, Vec3::splat(9.0));
         world.add_ground(50.0, 50.0);
         world.add(BodyDesc::dynamic(Shape::ball(0.5)), Pose::IDENTITY, Velocity::ZERO);
         check(
             ToClient::world(&world, 3),
             concat!(
-                r#"{"type":"world","era":3,"name":"pile","about":"","tick_hz":60,"statics":[{"shape":{"cuboid":"#,
+                r#"{"type":"world","era":3,"name":"pile","about":"","tick_hz":60,"#,
+                r#""kill_box":{"min":[-9.0,-9.0,-9.0],"max":[9.0,9.0,9.0]},"statics":[{"shape":{"cuboid":"#,
                 r#"{"half":[50.0,1.0,50.0]}},"position":[0.0,-1.0,0.0],"rotation":[0.0,0.0,0.0,1.0]}]}"#
             ),
         );
