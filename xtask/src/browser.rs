@@ -64,11 +64,7 @@ impl Demo {
         let output = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
         let errors = output.try_clone().map_err(|error| format!("{}: {error}", log.display()))?;
         let mut command = Command::new(nimbus);
-        command
-            .args(["demo", "--port", &port.to_string(), "--no-open"])
-            .current_dir(root)
-            .stdout(output)
-            .stderr(errors);
+        command.args(["demo", "--port", &port.to_string()]).current_dir(root).stdout(output).stderr(errors);
         let mut demo = Demo { process: Child::spawn(&mut command)?, port, log };
         let started = clock::poll(START_LIMIT, || match demo.process.try_wait() {
             Some(status) => Some(Err(format!("`nimbus demo` ended at once ({status})"))),

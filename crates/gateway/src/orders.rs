@@ -62,23 +62,9 @@ impl Orders {
 /// A spawn that a client asks for, as a command for a region, or why this world has no room for it.
 pub(crate) fn spawn_command(world: &World, spawn: &Spawn) -> Result<Command, String> {
     let desc = spawn.desc();
-    if let Some(problem) = desc.problem() {
-        return Err(problem);
-    }
-    let radius = desc.shape.bounding_radius();
-    if radius > world.radius_max {
-        return Err(format!("the body reaches {radius} m from its centre; this world allows {} m", world.radius_max));
-    }
-    let (speed, speed_max) = (spawn.velocity.length(), 16.0 * world.tolerances.speed);
-    if speed > speed_max {
-        return Err(format!("a speed of {speed} m/s is too fast; this world allows {speed_max} m/s"));
-    }
-    if !world.kill_box.holds(spawn.pose.position) {
-        return Err(format!("{} is outside the world", spawn.pose.position));
-    }
     let motion = Motion::new(spawn.pose, Velocity::linear(spawn.velocity));
-    if !motion.is_valid() {
-        return Err("the pose or the velocity is not finite".to_owned());
+    if let Some(problem) = world.spawn_problem(&desc, &motion) {
+        return Err(problem);
     }
     Ok(Command::Spawn { desc: Arc::new(desc), motion })
 }

@@ -1,6 +1,7 @@
 //! Bodies that belong together and travel together.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::{BodyDesc, JointDesc, Motion, Nid};
@@ -68,8 +69,57 @@ impl Group {
         self.links.sort_by_key(Link::key);
     }
 
+    /// The parts of the group that no joint holds together, each a group of its own, in order of their first member.
+    pub fn linkages(mut self) -> Vec<Group> {
+        self.sort();
+        let place = |nid: Nid, members: &[Member]| members.binary_search_by_key(&nid, |m| m.nid).ok();
+        let mut leader: Vec<usize> = (0..self.members.len()).collect();
+        let find = |leader: &[usize], mut i: usize| {
+            while leader[i] != i {
+                i = leader[i];
+            }
+            i
+        };
+        for link in &self.links {
+            if let (Some(a), Some(b)) = (place(link.a, &self.members), place(link.b, &self.members)) {
+                let (a, b) = (find(&leader, a), find(&leader, b));
+                leader[a.max(b)] = a.min(b);
+            }
+        }
+        let mut parts: BTreeMap<usize, Group> = BTreeMap::new();
+        for link in self.links {
+            if let Some(i) = place(link.a, &self.members).or_else(|| place(link.b, &self.members)) {
+                parts.entry(find(&leader, i)).or_default().links.push(link);
+            }
+        }
+        for (i, member) in self.members.into_iter().enumerate() {
+            parts.entry(find(&leader, i)).or_default().members.push(member);
+        }
+        parts.into_values().collect()
+    }
+
     /// True when there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{JointKind, Shape, Vec3};
+
+    #[test]
+    fn a_group_falls_into_the_parts_that_joints_hold_together() {
+        let desc = Arc::new(BodyDesc::dynamic(Shape::ball(1.0)));
+        let member = |n| Member { nid: Nid(n), desc: desc.clone(), motion: Motion::default() };
+        let joint = JointDesc::new(JointKind::Spherical, Vec3::ZERO, Vec3::ZERO);
+        let link = |a, b| Link::new(Nid(a), Nid(b), 0, joint.clone());
+        let group =
+            Group { members: [5, 1, 4, 2, 3].map(member).to_vec(), links: vec![link(4, 1), link(1, 5), link(2, 99)] };
+        let parts = group.linkages();
+        let ids: Vec<Vec<u64>> = parts.iter().map(|part| part.members.iter().map(|m| m.nid.0).collect()).collect();
+        assert_eq!(ids, [vec![1, 4, 5], vec![2], vec![3]]);
+        assert_eq!(parts.iter().map(|part| part.links.len()).collect::<Vec<_>>(), [2, 1, 0]);
     }
 }

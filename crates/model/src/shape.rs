@@ -137,6 +137,21 @@ impl Shape {
         }
     }
 
+    /// How many points, triangles, heights and parts it is made of: what its description weighs.
+    pub fn elements(&self) -> usize {
+        match self {
+            Shape::Ball { .. }
+            | Shape::Cuboid { .. }
+            | Shape::Capsule { .. }
+            | Shape::Cylinder { .. }
+            | Shape::Cone { .. } => 1,
+            Shape::ConvexHull { points } => points.len(),
+            Shape::Compound { parts } => parts.iter().map(|(_, part)| 2 + part.elements()).sum(),
+            Shape::TriMesh { vertices, triangles } => vertices.len() + triangles.len(),
+            Shape::HeightField { heights, .. } => heights.len(),
+        }
+    }
+
     /// What is wrong with the shape, in words for the person who wrote it; `None` when nothing is.
     pub fn problem(&self) -> Option<String> {
         let size = |what: &str, value: f32| {

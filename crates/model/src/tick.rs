@@ -10,9 +10,9 @@ use std::ops::{Add, Sub};
 pub struct Tick(pub u64);
 
 impl Tick {
-    /// The tick after this one.
+    /// The tick after this one; the last tick of all follows itself.
     pub const fn next(self) -> Tick {
-        Tick(self.0 + 1)
+        Tick(self.0.saturating_add(1))
     }
 
     /// How many ticks lie between an earlier tick and this one; zero if `earlier` is not earlier.
@@ -24,7 +24,7 @@ impl Tick {
 impl Add<u64> for Tick {
     type Output = Tick;
     fn add(self, ticks: u64) -> Tick {
-        Tick(self.0 + ticks)
+        Tick(self.0.saturating_add(ticks))
     }
 }
 

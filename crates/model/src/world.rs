@@ -4,7 +4,7 @@ use glam::Vec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use crate::{Aabb, BodyDesc, BodyKind, Injection, JointDesc, Layout, Nid, Pose, Tick, Velocity};
+use crate::{Aabb, BodyDesc, BodyKind, Injection, JointDesc, Layout, Motion, Nid, Pose, Tick, Velocity};
 
 /// What a deployment promises; inside these limits collisions across servers are exact, outside them the system says so.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -129,6 +129,37 @@ impl World {
     pub fn add_ground(&mut self, half_x: f32, half_z: f32) -> u32 {
         let ground = BodyDesc::fixed(crate::Shape::cuboid(half_x, 1.0, half_z));
         self.add(ground, Pose::at(Vec3::new(0.0, -1.0, 0.0)), Velocity::ZERO)
+    }
+
+    /// Greatest speed that any body may have, m/s: far above what is promised, far below what breaks the engine.
+    pub fn speed_max(&self) -> f32 {
+        16.0 * self.tolerances.speed
+    }
+
+    /// Why a body cannot be brought into the running world, in words for the person who asked; `None` when it can.
+    pub fn spawn_problem(&self, desc: &BodyDesc, motion: &Motion) -> Option<String> {
+        if desc.kind == BodyKind::Static {
+            return Some("a static body cannot be spawned while the world runs".to_owned());
+        }
+        if let Some(problem) = desc.problem() {
+            return Some(problem);
+        }
+        let radius = desc.shape.bounding_radius();
+        if radius > self.radius_max {
+            return Some(format!(
+                "the body reaches {radius} m from its centre; this world allows {} m",
+                self.radius_max
+            ));
+        }
+        if !motion.is_valid() {
+            return Some("the pose or the velocity is not finite".to_owned());
+        }
+        let (speed, most) = (motion.velocity.linear.length(), self.speed_max());
+        if speed > most {
+            return Some(format!("a speed of {speed} m/s is too fast; this world allows {most} m/s"));
+        }
+        let position = motion.pose.position;
+        (!self.kill_box.holds(position)).then(|| format!("{position} is outside the world"))
     }
 
     /// Duration of a tick, seconds.

@@ -104,7 +104,7 @@ fn a_taken_port_is_named_with_the_remedy() {
 fn a_demo_ends_well_when_asked_to() {
     let file = scratch("demo.mcap");
     let mut child = Command::new(env!("CARGO_BIN_EXE_nimbus"))
-        .args(["demo", "--scene", "head-on", "--servers", "2", "--port", "0", "--no-open", "--record"])
+        .args(["demo", "--scene", "head-on", "--servers", "2", "--port", "0", "--record"])
         .arg(&file)
         .stdout(Stdio::piped())
         .spawn()

@@ -37,13 +37,15 @@ pub enum Planted {
     SilentDeath,
     /// Gateways are not told of bodies that commands and injections make.
     SilentBirth,
-    /// Arrivals enter the engine in the order in which frames came, and the log does not know that order.
+    /// What injections add at skipped ticks is never made.
+    SkippedBirths,
+    /// The log has what took effect in another order than it did.
     UnloggedOrder,
 }
 
 impl Planted {
     /// All of them, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 10] = [
+    pub const ALL: [(&'static str, Planted); 11] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),
         ("keep-on-grant", Planted::KeepOnGrant),
@@ -53,6 +55,7 @@ impl Planted {
         ("deaf-to-acks", Planted::DeafToAcks),
         ("silent-death", Planted::SilentDeath),
         ("silent-birth", Planted::SilentBirth),
+        ("skipped-births", Planted::SkippedBirths),
         ("unlogged-order", Planted::UnloggedOrder),
     ];
 }

@@ -27,6 +27,8 @@ pub struct Counters {
     pub ticks_lost: u64,
     /// Bodies removed because their state was no longer a number.
     pub quarantined: u64,
+    /// Groups that the engine would not have; their bodies are reported dead.
+    pub unplaceable: u64,
     /// News for a gateway dropped because it did not keep up.
     pub feed_dropped: u64,
 }

@@ -1,11 +1,14 @@
 //! What gateways hear: births and arrivals, deaths and rests for certain; motion as it comes.
 
 use nimbus_model::{Nid, RegionId};
-use nimbus_wire::{Address, Content, Frame, Item, STATES_PER_FRAME, StateUpdate};
+use nimbus_wire::{Address, Content, Frame, Item, STATES_PER_FRAME};
 
 use crate::config::Planted;
 use crate::node::Node;
 use crate::outbox::GATEWAY_LANE_MAX;
+
+/// Births wait their turn when this many items are on their way to a gateway.
+const BIRTHS_UNDER_WAY_MAX: usize = 8_192;
 
 impl Node {
     /// Tells every gateway, for certain.
@@ -21,16 +24,21 @@ impl Node {
     }
 
     /// Tells gateways that a body is here, by birth or arrival.
-    pub(crate) fn tell_hosted(&mut self, nid: Nid, body_epoch: u32, arrived_from: Option<RegionId>) {
+    pub(crate) fn tell_hosted(&mut self, nid: Nid, arrived_from: Option<RegionId>) {
         let born_later = arrived_from.is_none() && self.now > self.loaded_at;
         let silent = born_later && self.config.planted == Some(Planted::SilentBirth);
         if self.config.gateways.is_empty() || silent {
             return;
         }
-        let Some(view) = self.physics.view(nid) else { return };
-        let desc = view.desc.clone();
-        let Some(motion) = self.physics.motion(nid) else { return };
-        self.tell(&Item::Hosted { nid, body_epoch, desc, motion });
+        let Some(item) = self.hosted_item(nid) else { return };
+        for &gateway in &self.config.gateways {
+            let to = Address::Gateway(gateway);
+            if self.outbox.waiting(to) >= BIRTHS_UNDER_WAY_MAX {
+                self.untold.insert((gateway, nid));
+            } else {
+                self.outbox.push(to, self.now, item.clone());
+            }
+        }
     }
 
     /// Tells gateways where the bodies came to rest that fell asleep in the last step.
@@ -45,21 +53,33 @@ impl Node {
         }
     }
 
-    /// Where everything awake is now, for every gateway.
-    pub(crate) fn emit_states(&self, out: &mut Vec<Frame>) {
-        if self.config.gateways.is_empty() {
-            return;
-        }
-        let mut updates = Vec::with_capacity(self.physics.len());
-        let mut hosted = self.hosted.iter();
-        self.physics.for_each_awake(|body| {
-            let epoch = hosted.find(|(nid, _)| **nid >= body.nid).filter(|(nid, _)| **nid == body.nid);
-            if let Some((_, &body_epoch)) = epoch {
-                updates.push(StateUpdate { nid: body.nid, body_epoch, pose: body.pose, velocity: body.velocity });
+    /// Tells gateways of bodies that had to wait because too much was under way already.
+    pub(crate) fn tell_untold(&mut self) {
+        let mut untold = std::mem::take(&mut self.untold);
+        untold.retain(|&(gateway, nid)| {
+            let to = Address::Gateway(gateway);
+            if self.outbox.waiting(to) >= BIRTHS_UNDER_WAY_MAX {
+                return true;
             }
+            if let Some(item) = self.hosted_item(nid) {
+                self.outbox.push(to, self.now, item);
+            }
+            false
         });
+        self.untold = untold;
+    }
+
+    fn hosted_item(&self, nid: Nid) -> Option<Item> {
+        let body_epoch = *self.hosted.get(&nid)?;
+        let desc = self.physics.view(nid)?.desc.clone();
+        Some(Item::Hosted { nid, body_epoch, desc, motion: self.physics.motion(nid)? })
+    }
+
+    /// Where everything awake is now, for every gateway.
+    pub(crate) fn emit_states(&mut self, out: &mut Vec<Frame>) {
+        let moved = std::mem::take(&mut self.moved);
         for &gateway in &self.config.gateways {
-            for chunk in updates.chunks(STATES_PER_FRAME) {
+            for chunk in moved.chunks(STATES_PER_FRAME) {
                 out.push(self.frame(Address::Gateway(gateway), Content::States(chunk.to_vec())));
             }
         }

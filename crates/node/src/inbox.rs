@@ -47,8 +47,10 @@ pub(crate) struct Inbox {
 
 impl Inbox {
     pub(crate) fn receive(&mut self, from: Address, frame: LaneFrame, planted: Option<Planted>) {
-        let ack = self.acks.entry(from).or_default();
-        *ack = (*ack).max(frame.ack);
+        if frame.ack > 0 {
+            let ack = self.acks.entry(from).or_default();
+            *ack = (*ack).max(frame.ack);
+        }
         let lane = self.lanes.entry(from).or_default();
         if planted == Some(Planted::NoDedup) {
             let old = frame.items.iter().zip(frame.first..).filter(|(_, sequence)| *sequence <= lane.mark());

@@ -1,14 +1,14 @@
 //! The server itself: its state and the order of things within a tick.
 
-use nimbus_model::{BodyDesc, Motion, Nid, RegionId, Tick, World};
+use nimbus_model::{BodyDesc, Mixer, Motion, Nid, RegionId, Tick, World};
 use nimbus_physics::PhysicsWorld;
 use nimbus_space::PartitionMap;
-use nimbus_wire::{Address, Content, Frame, Item, LaneFrame};
+use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, StateUpdate};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::config::{NodeConfig, Planted};
+use crate::config::{NodeConfig, Planted, Policy};
 use crate::counters::Counters;
 use crate::event::{Cause, Event, EventKind};
 use crate::inbox::{Inbox, Input};
@@ -17,6 +17,8 @@ use crate::outbox::Outbox;
 
 /// Where bodies went is remembered for this long, so that commands can follow them.
 const DEPARTED_TICKS: u64 = 600;
+/// A server further behind than this skips tick numbers.
+const BEHIND_TICKS_MAX: u64 = 8;
 /// Most changes of the whole world that may wait for their tick.
 const CHANGES_MAX: usize = 64;
 
@@ -70,6 +72,13 @@ pub struct Node {
     pub(crate) returned: BTreeMap<Nid, Tick>,
     /// Bodies the policy must look at although they may be asleep.
     pub(crate) suspects: BTreeSet<Nid>,
+    /// Awake bodies whose box has left this region's volume in the last step.
+    pub(crate) outside: Vec<Nid>,
+    /// Where awake bodies were after the last step, for the gateways.
+    #[serde(skip)]
+    pub(crate) moved: Vec<StateUpdate>,
+    /// Bodies that gateways have yet to hear of.
+    pub(crate) untold: BTreeSet<(GatewayId, Nid)>,
     pub(crate) serial: u64,
     pub(crate) inbox: Inbox,
     pub(crate) outbox: Outbox,
@@ -99,6 +108,9 @@ impl Node {
             departed: BTreeMap::new(),
             returned: BTreeMap::new(),
             suspects: BTreeSet::new(),
+            outside: Vec::new(),
+            moved: Vec::new(),
+            untold: BTreeSet::new(),
             serial: 0,
             inbox: Inbox::default(),
             outbox: Outbox::default(),
@@ -117,7 +129,7 @@ impl Node {
         let known = self.peer_epochs.get(&frame.from).copied().unwrap_or(0);
         let for_me = frame.to == Address::Region(self.config.region) && frame.era == self.era;
         match frame.content {
-            Content::Lane(lane) if for_me && frame.epoch >= known => {
+            Content::Lane(lane) if for_me && frame.epoch >= known && self.outbox.was_sent(frame.from, lane.ack) => {
                 self.peer_epochs.insert(frame.from, frame.epoch);
                 self.inbox.receive(frame.from, lane, self.config.planted);
             }
@@ -129,6 +141,10 @@ impl Node {
     pub fn schedule(&mut self, change: Change) -> bool {
         if self.changes.len() >= CHANGES_MAX {
             return false;
+        }
+        if let Change::Load { at, .. } = &change {
+            // Partitions announced before belong to the world that ends.
+            self.changes.retain(|earlier| !matches!(earlier, Change::Map(map) if map.effective() >= *at));
         }
         self.changes.push(change);
         self.changes.sort_by_key(Change::at);
@@ -144,9 +160,6 @@ impl Node {
         inputs.extend(self.changes.drain(..due).map(Input::Change));
         if !loads {
             self.inbox.due(tick, self.config.policy, &mut inputs);
-        }
-        if self.config.planted == Some(Planted::UnloggedOrder) {
-            inputs.reverse();
         }
         self.run(tick, &inputs);
         if self.config.planted == Some(Planted::UnloggedOrder) {
@@ -168,21 +181,41 @@ impl Node {
     }
 
     fn run(&mut self, tick: Tick, inputs: &[Input]) {
-        let first = self.now.next();
-        self.counters.ticks_lost += tick.since(first);
-        self.now = tick;
+        let mut changes = inputs.iter().filter_map(|input| match input {
+            Input::Change(change) => Some(change),
+            _ => None,
+        });
+        let mut change = changes.next();
+        for t in self.now.next().0..=tick.0 {
+            self.now = Tick(t);
+            while let Some(due) = change.filter(|change| change.at() <= self.now) {
+                self.make(due);
+                change = changes.next();
+            }
+            if self.now < tick {
+                // A tick that is skipped is not stepped, but what the world itself does then still happens.
+                self.counters.ticks_lost += 1;
+                if self.config.planted != Some(Planted::SkippedBirths) {
+                    self.inject(self.now);
+                }
+                self.push_scripted(self.now, self.now, |_| true);
+            }
+        }
+        if self.loaded_at == tick {
+            return;
+        }
         for input in inputs {
             match input {
-                Input::Change(change) => self.make(change),
+                Input::Change(_) => {}
                 Input::Ack { from, upto } => self.take_ack(*from, *upto),
                 Input::Item { from, item, .. } => self.take_item(*from, item.clone()),
             }
         }
-        let first = first.max(self.loaded_at.next());
-        self.inject(first, tick);
-        self.push_scripted(first, tick, |_| true);
+        self.inject(tick);
+        self.push_scripted(tick, tick, |_| true);
         self.step();
         self.apply_policy();
+        self.tell_untold();
         if tick.0.is_multiple_of(DEPARTED_TICKS / 4) {
             self.forget_departed(tick - DEPARTED_TICKS);
         }
@@ -193,8 +226,7 @@ impl Node {
         let peers: BTreeSet<Address> = self.inbox.peers().chain(self.outbox.peers()).collect();
         for peer in peers {
             let (mark, owed) = self.inbox.owed_ack(peer);
-            let (policy, planted) = (self.config.policy, self.config.planted);
-            let lane = self.outbox.poll(peer, self.now, mark, policy, planted);
+            let lane = self.outbox.poll(peer, self.now, mark, self.forgets());
             let lane = lane.or_else(|| owed.then(|| LaneFrame { ack: mark, first: 1, items: Vec::new() }));
             if let Some(lane) = lane {
                 out.push(self.frame(peer, Content::Lane(lane)));
@@ -206,8 +238,10 @@ impl Node {
     fn make(&mut self, change: &Change) {
         match change {
             Change::Map(map) => {
-                self.map = map.clone();
-                self.suspect_everyone();
+                if map.epoch() > self.map.epoch() {
+                    self.map = map.clone();
+                    self.suspect_everyone();
+                }
             }
             Change::Load { at, era, world, map } => {
                 self.world = world.clone();
@@ -219,6 +253,9 @@ impl Node {
                 self.departed.clear();
                 self.returned.clear();
                 self.suspects.clear();
+                self.outside.clear();
+                self.moved.clear();
+                self.untold.clear();
                 self.injected.clear();
                 self.inbox = Inbox::default();
                 self.outbox = Outbox::default();
@@ -251,17 +288,44 @@ impl Node {
             self.counters.quarantined += 1;
             self.bury(nid, Cause::Quarantined);
         }
-        let mut strays = Vec::new();
-        let kill_box = self.world.kill_box;
-        self.physics.for_each_awake(|body| {
-            if !kill_box.holds(body.pose.position) {
-                strays.push(body.nid);
-            }
-        });
+        let strays = self.survey();
         for nid in strays {
             self.bury(nid, Cause::LeftWorld);
         }
         self.tell_rested(&asleep);
+    }
+
+    /// One look at every awake body: who has left the world (the answer), who has left this region's volume, and
+    /// where everybody is, for the gateways.
+    fn survey(&mut self) -> Vec<Nid> {
+        let Node { physics, map, world, config, hosted, outside, moved, .. } = self;
+        let tells = !config.gateways.is_empty();
+        let mut strays = Vec::new();
+        let mut epochs = hosted.iter().peekable();
+        outside.clear();
+        moved.clear();
+        physics.for_each_awake(|body| {
+            let position = body.pose.position;
+            if !world.kill_box.holds(position) {
+                strays.push(body.nid);
+                return;
+            }
+            if map.region_at(position) != config.region && !map.meets(config.region, &body.aabb()) {
+                outside.push(body.nid);
+            }
+            if tells {
+                while epochs.next_if(|(nid, _)| **nid < body.nid).is_some() {}
+                if let Some((_, &body_epoch)) = epochs.next_if(|(nid, _)| **nid == body.nid) {
+                    moved.push(StateUpdate { nid: body.nid, body_epoch, pose: body.pose, velocity: body.velocity });
+                }
+            }
+        });
+        strays
+    }
+
+    /// True when transfers are forgotten as soon as they are sent.
+    pub(crate) fn forgets(&self) -> bool {
+        self.config.policy == Policy::Forgetful || self.config.planted == Some(Planted::ForgetOnSend)
     }
 
     pub(crate) fn report(&mut self, nid: Nid, body_epoch: u32, kind: EventKind) {
@@ -282,6 +346,13 @@ impl Node {
         let shared = Arc::new(desc.clone());
         self.injected.push(shared.clone());
         shared
+    }
+
+    /// The tick to run first at a wake-up when ticks up to `due` are due: the next one, unless the server is so far
+    /// behind that it must skip some.
+    pub fn first_due(&self, due: Tick) -> Tick {
+        let next = self.now.next();
+        if due.since(next) >= BEHIND_TICKS_MAX { due } else { next }
     }
 
     /// The region it serves.
@@ -307,6 +378,11 @@ impl Node {
     /// The partition in force.
     pub fn map(&self) -> &PartitionMap {
         &self.map
+    }
+
+    /// When its world was loaded.
+    pub fn loaded_at(&self) -> Tick {
+        self.loaded_at
     }
 
     /// The world it runs.
@@ -379,18 +455,14 @@ impl Node {
 
     /// One number for the whole state of what it owns: equal numbers, equal bits.
     pub fn state_hash(&self) -> u64 {
-        let mut hash = self.physics.state_hash();
-        let mut mix = |value: u64| {
-            for byte in value.to_le_bytes() {
-                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            }
-        };
-        mix(u64::from(self.config.region.0));
-        mix(u64::from(self.era));
+        let mut mixer = Mixer::new();
+        mixer.word(self.physics.state_hash());
+        mixer.word(u64::from(self.config.region.0));
+        mixer.word(u64::from(self.era));
         for (nid, epoch) in &self.hosted {
-            mix(nid.0);
-            mix(u64::from(*epoch));
+            mixer.word(nid.0);
+            mixer.word(u64::from(*epoch));
         }
-        hash
+        mixer.finish()
     }
 }

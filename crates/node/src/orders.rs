@@ -1,11 +1,12 @@
 //! Commands: carried out here, or passed on to where the body went, or refused with a reason.
 
-use nimbus_model::{BodyKind, Group, Motion, RegionId};
+use nimbus_model::{Group, Nid, RegionId, Velocity};
 use nimbus_wire::{Address, Command, CommandRef, Item, Order, Outcome};
 
 use crate::config::Planted;
 use crate::event::{Cause, EventKind};
 use crate::node::Node;
+use crate::outbox::REGION_LANE_MAX;
 
 /// A command that was passed on this often is refused.
 const HOPS_MAX: u8 = 8;
@@ -34,8 +35,11 @@ impl Node {
         let unknown = |nid| Outcome::Refused(format!("there is no body {nid}"));
         match command {
             Command::Spawn { desc, motion } => {
-                if let Some(problem) = self.spawn_problem(&desc, &motion) {
+                if let Some(problem) = self.world.spawn_problem(&desc, &motion) {
                     return Outcome::Refused(problem);
+                }
+                if self.hosted.len() >= self.config.bodies_max {
+                    return Outcome::Refused("this server hosts as many bodies as it may".to_owned());
                 }
                 let nid = self.next_nid();
                 self.bear(Group::single(nid, desc, motion));
@@ -50,6 +54,7 @@ impl Node {
                     return Outcome::Refused("the impulse is not a number".to_owned());
                 }
                 if self.hosted.contains_key(&nid) && self.physics.push(nid, impulse, None) {
+                    self.hold_speed(nid);
                     Outcome::Done(nid)
                 } else {
                     unknown(nid)
@@ -66,32 +71,18 @@ impl Node {
         }
     }
 
-    fn spawn_problem(&self, desc: &nimbus_model::BodyDesc, motion: &Motion) -> Option<String> {
-        let world = &self.world;
-        if desc.kind == BodyKind::Static {
-            return Some("a static body cannot be spawned while the world runs".to_owned());
+    /// Keeps a push from making a body faster than any may be.
+    fn hold_speed(&mut self, nid: Nid) {
+        if let Some(Velocity { linear, angular }) = self.physics.motion(nid).map(|motion| motion.velocity)
+            && linear.length() > self.world.speed_max()
+        {
+            let linear = linear.clamp_length_max(self.world.speed_max());
+            self.physics.set_velocity(nid, Velocity { linear, angular });
         }
-        if let Some(problem) = desc.problem() {
-            return Some(problem);
-        }
-        if desc.shape.bounding_radius() > world.radius_max {
-            let radius = desc.shape.bounding_radius();
-            return Some(format!("the body's radius is {radius} m; this world allows {} m", world.radius_max));
-        }
-        if !motion.is_valid() {
-            return Some("its pose or velocity is not a number".to_owned());
-        }
-        if !world.kill_box.holds(motion.pose.position) {
-            return Some("it would start outside the world".to_owned());
-        }
-        if motion.velocity.linear.length() > 16.0 * world.tolerances.speed {
-            return Some(format!("it is faster than {} m/s", 16.0 * world.tolerances.speed));
-        }
-        (self.hosted.len() >= self.config.bodies_max).then(|| "this server hosts as many bodies as it may".to_owned())
     }
 
     /// Removes a body for good. Death is one epoch above life, so nothing that is still on its way can revive it.
-    pub(crate) fn bury(&mut self, nid: nimbus_model::Nid, cause: Cause) {
+    pub(crate) fn bury(&mut self, nid: Nid, cause: Cause) {
         let body_epoch = self.hosted.remove(&nid).unwrap_or(0) + 1;
         self.physics.remove(&[nid]);
         self.report(nid, body_epoch, EventKind::Died(cause));
@@ -104,6 +95,10 @@ impl Node {
         order.hops += 1;
         if order.hops > HOPS_MAX {
             self.reply(order.by, Outcome::Refused("the body changes server too often to catch".to_owned()));
+            return;
+        }
+        if self.outbox.waiting(Address::Region(to)) >= REGION_LANE_MAX {
+            self.reply(order.by, Outcome::Refused("the server that has the body does not answer".to_owned()));
             return;
         }
         self.counters.orders_forwarded += 1;

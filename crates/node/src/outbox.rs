@@ -6,8 +6,6 @@ use nimbus_wire::{Address, Item, LaneFrame};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use crate::config::{Planted, Policy};
-
 /// Most unacknowledged items on the lane to a region; at the limit, bodies stay where they are.
 pub const REGION_LANE_MAX: usize = 128;
 /// Most unacknowledged items on the lane to a gateway; beyond it news is dropped and counted.
@@ -29,29 +27,29 @@ impl Outbox {
         }
     }
 
+    /// True when everything up to here was sent to a peer: anything else it claims to have is a lie.
+    pub(crate) fn was_sent(&self, to: Address, upto: u64) -> bool {
+        upto == 0 || self.lanes.get(&to).is_some_and(|lane| lane.was_sent(upto))
+    }
+
     pub(crate) fn waiting(&self, to: Address) -> usize {
         self.lanes.get(&to).map_or(0, |lane| lane.waiting().len())
     }
 
     /// True when a neighbour takes bodies: it answers, and the lane has room.
-    pub(crate) fn is_open(&self, to: RegionId, now: Tick, silence_ticks: u64) -> bool {
+    pub(crate) fn is_open(&self, to: RegionId, now: Tick, silence_ticks: u64, forgets: bool) -> bool {
+        if forgets {
+            return true;
+        }
         let Some(lane) = self.lanes.get(&Address::Region(to)) else { return true };
         let mut waiting = lane.waiting();
         waiting.len() < REGION_LANE_MAX && waiting.next().is_none_or(|(said, _)| now.since(*said) <= silence_ticks)
     }
 
     /// What to send to a peer now.
-    pub(crate) fn poll(
-        &mut self,
-        to: Address,
-        now: Tick,
-        ack: u64,
-        policy: Policy,
-        planted: Option<Planted>,
-    ) -> Option<LaneFrame> {
+    pub(crate) fn poll(&mut self, to: Address, now: Tick, ack: u64, forgets: bool) -> Option<LaneFrame> {
         let lane = self.lanes.get_mut(&to)?;
         let frame = lane.poll(now, ack)?;
-        let forgets = policy == Policy::Forgetful || planted == Some(Planted::ForgetOnSend);
         if forgets && matches!(to, Address::Region(_)) {
             lane.forget_sent();
         }

@@ -1,23 +1,21 @@
 //! Who should own what: schemes 1 and 1.b. A group changes server when nothing of it is left in its owner's volume.
 
-use nimbus_model::{Aabb, Nid, RegionId, Vec3};
+use nimbus_model::{Nid, RegionId, Vec3};
+use nimbus_wire::FRAME_BYTES_MAX;
+use nimbus_wire::lane::approximate_body_bytes;
 use std::collections::BTreeSet;
 
 use crate::node::Node;
 
 /// How long a group stays put after a neighbour gave it back.
 const REST_AFTER_RETURN_TICKS: u64 = 30;
+/// A group that takes more than this on the wire stays where it is.
+const GROUP_BYTES_MAX: usize = FRAME_BYTES_MAX / 2;
 
 impl Node {
     /// Finds the groups that should change server now and gives them away.
     pub(crate) fn apply_policy(&mut self) {
-        let mut outside: Vec<Nid> = Vec::new();
-        let (map, region) = (&self.map, self.config.region);
-        self.physics.for_each_awake(|body| {
-            if !map.meets(region, &body.aabb) {
-                outside.push(body.nid);
-            }
-        });
+        let mut outside = std::mem::take(&mut self.outside);
         let suspects = std::mem::take(&mut self.suspects);
         outside.extend(suspects.iter().filter(|nid| self.is_outside(**nid)));
         outside.sort_unstable();
@@ -52,7 +50,7 @@ impl Node {
         let mut sum = Vec3::ZERO;
         for &nid in linkage {
             let body = self.physics.view(nid)?;
-            if self.map.meets(self.config.region, &body.aabb) {
+            if self.map.meets(self.config.region, &body.aabb()) {
                 return None;
             }
             sum += body.pose.position;
@@ -62,14 +60,17 @@ impl Node {
     }
 
     fn may_grant(&self, to: RegionId, linkage: &[Nid]) -> bool {
+        let views = linkage.iter().filter_map(|nid| self.physics.view(*nid));
+        if views.map(|body| approximate_body_bytes(body.desc)).sum::<usize>() > GROUP_BYTES_MAX {
+            return false;
+        }
         let resting = linkage.iter().any(|nid| {
             self.returned.get(nid).is_some_and(|returned| self.now.since(*returned) < REST_AFTER_RETURN_TICKS)
         });
-        !resting && self.outbox.is_open(to, self.now, self.config.silence_ticks)
+        !resting && self.outbox.is_open(to, self.now, self.config.silence_ticks, self.forgets())
     }
 
     fn is_outside(&self, nid: Nid) -> bool {
-        let bounds: Option<Aabb> = self.physics.view(nid).map(|body| body.aabb);
-        bounds.is_some_and(|bounds| !self.map.meets(self.config.region, &bounds))
+        self.physics.view(nid).is_some_and(|body| !self.map.meets(self.config.region, &body.aabb()))
     }
 }

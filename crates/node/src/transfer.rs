@@ -9,11 +9,8 @@ use nimbus_model::{Group, Nid, RegionId, Tick};
 use nimbus_wire::{Address, Claim, Item, Refusal, Transfer, decode_group, encode_group};
 
 use crate::config::Planted;
-use crate::event::EventKind;
+use crate::event::{Cause, EventKind};
 use crate::node::Node;
-
-/// Bodies faster than this many times the world's speed tolerance are refused.
-const OVERSPEED: f32 = 16.0;
 
 impl Node {
     /// Gives a whole linkage to another region.
@@ -44,8 +41,9 @@ impl Node {
 
     /// Takes over a group, or gives it back.
     pub(crate) fn adopt(&mut self, from: RegionId, transfer: Transfer) {
-        match self.examine(&transfer) {
-            Ok(group) => self.take(from, &transfer, group),
+        match self.examine(&transfer).and_then(|group| self.take(from, &transfer, group)) {
+            Ok(()) => {}
+            Err(_) if transfer.returned.is_some() => self.lay_out(from, &transfer),
             Err(reason) => self.give_back(from, transfer, reason),
         }
     }
@@ -62,7 +60,7 @@ impl Node {
         if self.hosted.len() + group.members.len() > self.config.bodies_max && transfer.returned.is_none() {
             return Err(Refusal::Full);
         }
-        let fastest = OVERSPEED * self.world.tolerances.speed;
+        let fastest = if transfer.returned.is_some() { f32::INFINITY } else { self.world.speed_max() };
         let sound = |m: &nimbus_model::Member| m.motion.is_valid() && m.motion.velocity.linear.length() <= fastest;
         if !group.members.iter().all(sound) {
             return Err(Refusal::BadState);
@@ -70,19 +68,17 @@ impl Node {
         Ok(group)
     }
 
-    fn take(&mut self, from: RegionId, transfer: &Transfer, mut group: Group) {
+    fn take(&mut self, from: RegionId, transfer: &Transfer, mut group: Group) -> Result<(), Refusal> {
         if self.config.planted == Some(Planted::FastArrival) {
             group.members.iter_mut().for_each(|m| m.motion.velocity.linear *= 8.0);
         }
         let asleep = group.members.iter().all(|m| m.motion.sleeping);
-        if self.physics.insert(group).is_err() {
-            return self.give_back(from, transfer.clone(), Refusal::BadBody);
-        }
+        self.physics.insert(group).map_err(|_| Refusal::BadBody)?;
         for claim in &transfer.claims {
             self.hosted.insert(claim.nid, claim.body_epoch);
             self.departed.remove(&claim.nid);
             self.report(claim.nid, claim.body_epoch, EventKind::Adopted(from));
-            self.tell_hosted(claim.nid, claim.body_epoch, Some(from));
+            self.tell_hosted(claim.nid, Some(from));
             if asleep {
                 self.suspects.insert(claim.nid);
             }
@@ -90,11 +86,27 @@ impl Node {
                 self.returned.insert(claim.nid, self.now);
             }
         }
-        self.push_scripted(transfer.tick.next(), self.now, |nid| transfer.claims.iter().any(|c| c.nid == nid));
+        // The pushes of this tick are still to come, for everybody.
+        self.push_scripted(transfer.tick.next(), self.now - 1, |nid| transfer.claims.iter().any(|c| c.nid == nid));
         self.counters.ticks_in_transit += self.now.since(transfer.tick.next()) * transfer.claims.len() as u64;
         match transfer.returned {
             Some(_) => self.counters.returned += 1,
             None => self.counters.arrived += transfer.claims.len() as u64,
+        }
+        Ok(())
+    }
+
+    /// Takes back what a receiver refused and finds that it cannot be brought to life here either: it dies, by name.
+    fn lay_out(&mut self, from: RegionId, transfer: &Transfer) {
+        self.counters.unplaceable += 1;
+        for claim in &transfer.claims {
+            if self.hosted.contains_key(&claim.nid) {
+                continue;
+            }
+            self.departed.remove(&claim.nid);
+            self.report(claim.nid, claim.body_epoch, EventKind::Adopted(from));
+            self.report(claim.nid, claim.body_epoch + 1, EventKind::Died(Cause::Unplaceable));
+            self.tell(&Item::Died { nid: claim.nid, body_epoch: claim.body_epoch + 1 });
         }
     }
 
@@ -103,11 +115,13 @@ impl Node {
         self.counters.refused += 1;
         for claim in &transfer.claims {
             self.report(claim.nid, claim.body_epoch, EventKind::Refused(from, reason));
+            self.departed.insert(claim.nid, (from, self.now));
         }
         if self.config.planted == Some(Planted::DropRefused) {
             return;
         }
-        let claims = transfer.claims.into_iter().map(|c| Claim { body_epoch: c.body_epoch + 1, ..c }).collect();
+        let raised = |claim: Claim| Claim { body_epoch: claim.body_epoch.saturating_add(1), ..claim };
+        let claims = transfer.claims.into_iter().map(raised).collect();
         let back = Transfer { claims, returned: Some(reason), ..transfer };
         self.outbox.push(Address::Region(from), self.now, Item::Transfer(back));
     }

@@ -2,8 +2,9 @@
 
 mod pair;
 
-use nimbus_model::{JointDesc, JointKind, Rng, Vec3};
-use nimbus_node::{EventKind, Node, Policy};
+use nimbus_model::{Aabb, Choice, Injection, JointDesc, JointKind, Rng, ScriptedPush, Tick, Vec3};
+use nimbus_node::{Cause, Change, EventKind, Node, Policy};
+use nimbus_space::PartitionMap;
 use pair::{LEFT, Pair, RIGHT, add_ball, empty_world};
 
 #[test]
@@ -132,4 +133,102 @@ fn snapshot_and_log_give_the_same_bits_again() {
         assert_eq!(again.hosted().collect::<Vec<_>>(), node.hosted().collect::<Vec<_>>());
     }
     assert!(Node::restore(&before[0][..before[0].len() / 2]).is_err());
+}
+
+#[test]
+fn a_body_that_nobody_may_take_stays_with_its_owner() {
+    let mut world = empty_world();
+    let nid = add_ball(&mut world, -5.0, 200.0);
+    world.tolerances.speed = 10.0;
+    assert!(world.speed_max() < 200.0);
+    let mut pair = Pair::new(world, |_| {});
+    pair.run(12);
+    assert!(pair.nodes[RIGHT].counters().refused > 0, "it is faster than a server may take");
+    assert_eq!(pair.hosts(nid), [true, false], "and so it stays, alive");
+    assert_eq!(pair.nodes[LEFT].in_flight().count(), 0);
+}
+
+#[test]
+fn a_scripted_push_is_given_once_also_on_the_tick_of_arrival() {
+    // The same flight with a push at every possible tick: each ends with the same speed.
+    for tick in 10..30 {
+        let mut world = empty_world();
+        let nid = add_ball(&mut world, -1.0, 6.0);
+        let up = Vec3::new(0.0, 1.0, 0.0);
+        world.script = vec![ScriptedPush { tick: Tick(tick), body: 0, linear: up, angular: Vec3::ZERO }];
+        let mut pair = Pair::new(world, |_| {});
+        for t in 1..=40 {
+            // Frames are late now and then, so that the body is on its way for several ticks.
+            pair.tick_with(|_| usize::from(t % 3 == 0));
+        }
+        let motion = pair.nodes[RIGHT].motion(nid).expect("it has arrived");
+        assert_eq!(motion.velocity.linear, Vec3::new(6.0, 1.0, 0.0), "pushed at tick {tick}");
+    }
+}
+
+#[test]
+fn bodies_injected_while_ticks_are_skipped_and_a_boundary_moves_are_born_once() {
+    let mut world = empty_world();
+    world.injections.push(Injection {
+        volume: Aabb::new(Vec3::new(-9.0, 0.0, -50.0), Vec3::new(9.0, 5.0, 50.0)),
+        per_second: 240.0,
+        start: Tick(0),
+        count: 1000,
+        velocity_min: Vec3::ZERO,
+        velocity_max: Vec3::ZERO,
+        turned: false,
+        choices: vec![Choice { weight: 1, body: pair::ball() }],
+    });
+    let map = PartitionMap::from_layout(&world.layout).expect("the layout is good");
+    let cut = map.cuts().next().expect("two regions have a cut between them").index;
+    let moved = map.move_cut(cut, 5.0, 1.0, Tick(20)).expect("there is room");
+    let mut pair = Pair::new(world, |_| {});
+    for node in &mut pair.nodes {
+        assert!(node.schedule(Change::Map(moved.clone())));
+    }
+    pair.nodes[LEFT].tick(Tick(10));
+    pair.nodes[LEFT].tick(Tick(30));
+    for tick in 1..=30 {
+        pair.nodes[RIGHT].tick(Tick(tick));
+    }
+    let mut born: Vec<_> = pair.nodes.iter_mut().flat_map(Node::take_events).collect();
+    born.retain(|event| event.kind == EventKind::Born);
+    let mut ids: Vec<_> = born.iter().map(|event| event.nid).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), born.len(), "nobody is born twice");
+    assert_eq!(ids.len(), 4 * 30, "and nobody is missing");
+    assert!(born.iter().any(|e| e.region.0 == 0) && born.iter().any(|e| e.region.0 == 1));
+}
+
+#[test]
+fn a_world_loaded_anew_runs_as_it_did_the_first_time() {
+    let mut world = empty_world();
+    add_ball(&mut world, -3.0, 4.0);
+    let layout = PartitionMap::from_layout(&world.layout).expect("the layout is good");
+    let mut pair = Pair::new(world, |_| {});
+    pair.run(20);
+    let first: Vec<_> = pair.nodes[LEFT].hosted().filter_map(|(nid, _)| pair.nodes[LEFT].motion(nid)).collect();
+    let world = pair.nodes[LEFT].world().clone();
+    for node in &mut pair.nodes {
+        let map = layout.succeed(Tick(25));
+        assert!(node.schedule(Change::Load { at: Tick(25), era: 2, world: world.clone(), map }));
+    }
+    pair.run(25);
+    let again: Vec<_> = pair.nodes[LEFT].hosted().filter_map(|(nid, _)| pair.nodes[LEFT].motion(nid)).collect();
+    assert_eq!(pair.nodes[LEFT].era(), 2);
+    assert_eq!(first, again);
+}
+
+#[test]
+fn a_body_that_cannot_be_built_takes_nobody_with_it() {
+    let mut world = empty_world();
+    let good = add_ball(&mut world, -3.0, 0.0);
+    let broken = nimbus_model::BodyDesc { density: -1.0, ..pair::ball() };
+    world.add(broken, nimbus_model::Pose::at(Vec3::new(-9.0, 0.0, 0.0)), nimbus_model::Velocity::ZERO);
+    let mut pair = Pair::new(world, |_| {});
+    pair.run(2);
+    assert_eq!(pair.hosts(good), [true, false]);
+    let events = pair.nodes[LEFT].take_events();
+    assert!(events.iter().any(|e| e.kind == EventKind::Died(Cause::Unplaceable)), "{events:?}");
 }

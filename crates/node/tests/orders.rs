@@ -93,8 +93,8 @@ fn nonsense_is_refused_with_a_reason() {
     let cases: Vec<(Command, &str)> = vec![
         (spawn(-20.0, Shape::ball(-1.0), 0.0), "radius"),
         (spawn(-20.0, Shape::ball(50.0), 0.0), "allows"),
-        (spawn(-20.0, Shape::ball(0.5), 1e6), "faster"),
-        (spawn(f32::NAN, Shape::ball(0.5), 0.0), "not a number"),
+        (spawn(-20.0, Shape::ball(0.5), 1e6), "too fast"),
+        (spawn(f32::NAN, Shape::ball(0.5), 0.0), "not finite"),
         (spawn(-1e6, Shape::ball(0.5), 0.0), "outside"),
         (Command::Push { nid: nobody, impulse: Vec3::ONE }, "no body"),
         (Command::Despawn { nid: nobody }, "no body"),

@@ -59,7 +59,7 @@ fn main() {
     }
 
     let (mut sum, mut hash) = (Vec3::ZERO, 0);
-    let views = time(TICKS, || world.for_each_awake(|view| sum += view.aabb.max));
+    let views = time(TICKS, || world.for_each_awake(|view| sum += view.aabb().max));
     println!(
         "for_each_awake       {:>9.1} ns a body ({} awake)",
         views * 1e6 / world.awake_len() as f64,

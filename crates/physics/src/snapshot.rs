@@ -11,11 +11,10 @@ use thiserror::Error;
 
 use crate::PhysicsWorld;
 use crate::body::Slot;
-use crate::hash::Mixer;
 use crate::index::Index;
 use crate::links::LinkRecord;
 use crate::world::Pending;
-use nimbus_model::LinkKey;
+use nimbus_model::{LinkKey, Mixer};
 
 /// Names the format: this crate's layout and the engine version whose state is inside. Change it with either.
 const MAGIC: [u8; 8] = *b"nphys\x00\x24\x01";

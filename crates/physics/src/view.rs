@@ -11,7 +11,7 @@ use crate::body::Slot;
 use crate::{PhysicsWorld, convert};
 
 /// What others may see of a body.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct BodyView<'a> {
     /// Its name.
     pub nid: Nid,
@@ -21,8 +21,15 @@ pub struct BodyView<'a> {
     pub pose: Pose,
     /// How it moves.
     pub velocity: Velocity,
-    /// The tight box around its shape, in the world.
-    pub aabb: Aabb,
+    shape: &'a SharedShape,
+    engine_pose: &'a EnginePose,
+}
+
+impl BodyView<'_> {
+    /// The tight box around its shape, in the world. Computed at every call.
+    pub fn aabb(&self) -> Aabb {
+        tight_aabb(self.shape, self.engine_pose)
+    }
 }
 
 impl PhysicsWorld {
@@ -126,7 +133,8 @@ impl PhysicsWorld {
             desc: &slot.desc,
             pose: convert::pose(body.position()),
             velocity: convert::velocity(body),
-            aabb: tight_aabb(&slot.shape, body.position()),
+            shape: &slot.shape,
+            engine_pose: body.position(),
         }
     }
 }

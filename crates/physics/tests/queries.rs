@@ -167,7 +167,7 @@ fn filters_choose() {
         assert_eq!(down(&world, Filter { owned: false, sensors: true, ..Filter::SOLIDS }), Some(ground));
         world.step();
     }
-    assert_eq!(world.view(ground).unwrap().aabb.max.y, 0.0);
+    assert_eq!(world.view(ground).unwrap().aabb().max.y, 0.0);
 }
 
 #[test]
@@ -209,11 +209,13 @@ fn views_are_in_order_and_their_boxes_tight() {
     world.for_each_awake(|view| {
         assert_eq!(Some(view.pose), world.motion(view.nid).map(|motion| motion.pose));
         let around = view.desc.shape.bounding_radius() * 1.001 + 1e-3;
-        assert!(view.aabb.grown(1e-3).holds(view.pose.position) || matches!(view.desc.shape, Shape::ConvexHull { .. }));
-        let farthest = (view.aabb.max - view.pose.position).max_element();
+        assert!(
+            view.aabb().grown(1e-3).holds(view.pose.position) || matches!(view.desc.shape, Shape::ConvexHull { .. })
+        );
+        let farthest = (view.aabb().max - view.pose.position).max_element();
         assert!(farthest <= around, "{:?}: {farthest} {around}", view.desc.shape);
         if let Shape::Ball { radius } = view.desc.shape {
-            assert!((view.aabb.half() - Vec3::splat(radius)).length() < 1e-3);
+            assert!((view.aabb().half() - Vec3::splat(radius)).length() < 1e-3);
         }
         seen.push(view.nid);
     });

@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 
 use crate::board::Board;
 use crate::client_queue::{ClientQueue, cost};
+use crate::doors::Doors;
 use crate::embedded::Scenes;
 use crate::links::{LinkEnd, Links};
 use crate::pace::{Pace, RealTime};
-use crate::servers::Doors;
 
 /// How often it looks in while the timeline stands still.
 const POLL: Duration = Duration::from_millis(50);
@@ -75,7 +75,7 @@ impl GatewayThread {
             if time.now() >= stats_at {
                 stats_at = time.now() + STATS_EVERY;
                 self.gateway.set_stats(self.board.world_stats());
-                if time.with(|timeline, _| timeline.is_paused() || timeline.speed() < 1.0) {
+                if time.look(|timeline, _| timeline.is_paused() || timeline.speed() < 1.0) {
                     self.gateway.broadcast_stats(&mut out);
                 }
             }
@@ -144,6 +144,8 @@ impl GatewayThread {
         match request {
             Request::Reset => self.load(self.world.clone(), time)?,
             Request::Scene(name) => {
+                // A world takes long to build, and everybody waits for this thread meanwhile.
+                self.may_load()?;
                 let world = (self.scenes.build)(&name, self.servers)?;
                 self.load(Arc::new(world), time)?;
             }
@@ -156,27 +158,32 @@ impl GatewayThread {
             }
             Request::Speed(factor) => time.with(|timeline, now| timeline.set_speed(factor, now)),
         }
-        let (paused, speed) = time.with(|timeline, _| (timeline.is_paused(), timeline.speed()));
+        let (paused, speed) = time.look(|timeline, _| (timeline.is_paused(), timeline.speed()));
         self.gateway.set_clock(paused, speed);
         Ok(())
     }
 
-    /// Lets every server and the gateway load a world at one tick.
-    fn load(&mut self, world: Arc<World>, time: &RealTime) -> Result<(), String> {
+    /// Says why no world can be loaded now, whichever it is.
+    fn may_load(&self) -> Result<(), String> {
         if self.next_world.is_some() {
             return Err("a world is being loaded already; wait a moment".to_owned());
         }
+        self.doors.check().map_err(|closed| closed.to_string())
+    }
+
+    /// Lets every server and the gateway load a world at one tick.
+    fn load(&mut self, world: Arc<World>, time: &RealTime) -> Result<(), String> {
+        self.may_load()?;
         let era = self.gateway.era().checked_add(1).ok_or("too many worlds were loaded; restart the server")?;
         let map = PartitionMap::from_layout(&world.layout).map_err(|error| error.to_string())?;
         if let Some(region) = map.regions().iter().find(|region| self.regions.binary_search(region).is_err()) {
             let needed = map.regions().len();
             return Err(format!("`{}` needs a server for {region}; start again with --servers {needed}", world.name));
         }
-        let paused = time.with(|timeline, _| timeline.is_paused());
-        let at = time.with(|timeline, now| timeline.horizon(now)) + if paused { 1 } else { LOAD_AHEAD_TICKS };
-        if !self.doors.announce(&Change::Load { at, era, world: world.clone(), map: map.clone() }) {
-            return Err("a server does not answer; try again".to_owned());
-        }
+        let (paused, horizon) = time.look(|timeline, now| (timeline.is_paused(), timeline.horizon(now)));
+        let at = horizon + if paused { 1 } else { LOAD_AHEAD_TICKS };
+        let change = Change::Load { at, era, world: world.clone(), map: map.clone() };
+        self.doors.announce(&change).map_err(|closed| closed.to_string())?;
         self.gateway.load(world.clone(), era, map, at);
         time.with(|timeline, now| {
             timeline.set_hz(world.tick_hz, now);
@@ -194,7 +201,7 @@ impl GatewayThread {
     }
 
     fn show(&mut self, now: Tick, time: &RealTime) {
-        let (paused, speed) = time.with(|timeline, _| (timeline.is_paused(), timeline.speed()));
+        let (paused, speed) = time.look(|timeline, _| (timeline.is_paused(), timeline.speed()));
         self.gateway.set_clock(paused, speed);
         self.board.write_gateway(|reading| {
             reading.tick = now;

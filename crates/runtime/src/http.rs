@@ -4,7 +4,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::extract::ws::{CloseFrame, Message as WsMessage, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::serve::ListenerExt;
@@ -158,7 +158,11 @@ async fn file(uri: Uri) -> Response {
     (headers, Body::from(Bytes::from_static(asset.bytes))).into_response()
 }
 
-async fn websocket(State(shared): State<Shared>, upgrade: WebSocketUpgrade) -> Response {
+async fn websocket(State(shared): State<Shared>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+    if !is_own_page(&headers) {
+        let reason = "only pages that come from this server may connect; the Origin of this one is another\n";
+        return (StatusCode::FORBIDDEN, reason).into_response();
+    }
     let Ok(permit) = shared.sockets.try_acquire_owned() else {
         return (StatusCode::SERVICE_UNAVAILABLE, "too many clients are connected; try again later\n").into_response();
     };
@@ -166,6 +170,15 @@ async fn websocket(State(shared): State<Shared>, upgrade: WebSocketUpgrade) -> R
         .max_message_size(CLIENT_MESSAGE_BYTES_MAX)
         .max_frame_size(CLIENT_MESSAGE_BYTES_MAX)
         .on_upgrade(move |socket| serve_client(socket, shared.cluster, permit))
+}
+
+/// Browsers let every page open a WebSocket to every server, and say where the page is from. A page from elsewhere must
+/// not drive this world. Programs that are no browsers do not name an origin.
+fn is_own_page(headers: &HeaderMap) -> bool {
+    let Some(origin) = headers.get(header::ORIGIN) else { return true };
+    let place = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, place)| place);
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    place.zip(host).is_some_and(|(place, host)| place.eq_ignore_ascii_case(host))
 }
 
 async fn serve_client(mut socket: WebSocket, cluster: ClusterHandle, _permit: OwnedSemaphorePermit) {
@@ -234,6 +247,25 @@ mod tests {
         assert_eq!(shorten("short"), "short");
         let long = shorten(&"ü".repeat(100)).len();
         assert!(long <= REASON_BYTES_MAX && long > REASON_BYTES_MAX - 3);
+    }
+
+    #[test]
+    fn only_own_pages_may_connect() {
+        let from = |origin: Option<&'static str>, host: Option<&'static str>| {
+            let named = [(header::ORIGIN, origin), (header::HOST, host)];
+            let headers = named.into_iter().filter_map(|(name, value)| Some((name, value?.parse().unwrap())));
+            is_own_page(&headers.collect())
+        };
+        assert!(from(None, Some("127.0.0.1:7777")), "a program names no origin");
+        assert!(from(Some("http://127.0.0.1:7777"), Some("127.0.0.1:7777")));
+        assert!(from(Some("https://World.example"), Some("world.example")));
+        assert!(from(Some("http://[::1]:7777"), Some("[::1]:7777")));
+        let foreign =
+            ["http://evil.example", "http://127.0.0.1:8000", "http://127.0.0.1", "null", "", "127.0.0.1:7777"];
+        for origin in foreign {
+            assert!(!from(Some(origin), Some("127.0.0.1:7777")), "{origin}");
+        }
+        assert!(!from(Some("http://127.0.0.1:7777"), None));
     }
 
     #[test]

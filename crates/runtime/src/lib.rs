@@ -6,6 +6,7 @@
 mod board;
 mod client_queue;
 mod clock;
+mod doors;
 mod embedded;
 mod gateway_thread;
 mod http;
@@ -25,8 +26,9 @@ mod viewer;
 pub use board::{Board, GatewayReading};
 pub use client_queue::{BACKLOG_BYTES_MAX, ClientEnd, Next};
 pub use clock::Clock;
+pub use doors::{Closed, Doors};
 pub use embedded::{BuildScene, ClusterHandle, EmbeddedCluster, EmbeddedConfig, Scenes};
 pub use http::{BindError, Listening, Web};
 pub use node_thread::{BEHIND_TICKS_MAX, NodeEnd};
-pub use servers::{Doors, GATEWAY, RunEnd, SERVERS_MAX, Servers, ServersConfig, StartError, combine, first_map};
+pub use servers::{GATEWAY, RunEnd, SERVERS_MAX, Servers, ServersConfig, StartError, combine, first_map};
 pub use signals::Signals;

@@ -1,10 +1,10 @@
 //! One server on its own thread: sleep until a tick is due, take what has arrived, run, speak, write down.
 
-use nimbus_model::{RegionId, Tick};
+use nimbus_model::{Nid, RegionId, Tick};
 use nimbus_node::{Change, Node};
 use nimbus_wire::Frame;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use tokio::sync::mpsc::Receiver;
 
 use crate::clock::Clock;
 use crate::links::{LinkEnd, Links};
@@ -14,6 +14,9 @@ use crate::recording::{HASH_TICKS, Note, RecorderHandle, StateMark};
 
 /// A server that is further behind than this many ticks skips tick numbers.
 pub const BEHIND_TICKS_MAX: u64 = 8;
+
+/// Most refused statics that are told one by one.
+const REFUSED_TOLD_MAX: usize = 10;
 
 /// A server with everything it needs to run.
 pub(crate) struct NodeThread {
@@ -61,6 +64,7 @@ impl NodeThread {
         let clock = Clock::start();
         let mut frames = Vec::new();
         self.note_mark();
+        let mut told_era = None;
         while let Some(wake) = self.pace.wait(self.node.now()) {
             self.listen(wake);
             self.run_due(wake, &clock);
@@ -68,6 +72,10 @@ impl NodeThread {
             self.note_progress();
             self.gauge.write(|reading| reading.observe(&self.node));
             self.pace.completed(self.runner, self.node.now());
+            // Every server has every static, so one of them speaks for all, once for each world.
+            if self.runner == 0 && told_era.replace(self.node.era()) != Some(self.node.era()) {
+                tell_refused(self.node.physics().refused_statics());
+            }
         }
         self.note_progress();
         self.note_mark();
@@ -138,6 +146,16 @@ impl NodeThread {
             let mark = StateMark { tick: self.node.now(), hash: self.node.state_hash() };
             recorder.note(Note::Mark(self.node.region(), mark));
         }
+    }
+}
+
+/// Says on standard error which statics the engine would not have: the world runs on without them.
+fn tell_refused(refused: &[(Nid, String)]) {
+    for (nid, reason) in refused.iter().take(REFUSED_TOLD_MAX) {
+        eprintln!("nimbus: static {nid} is left out of the world: {reason}");
+    }
+    if refused.len() > REFUSED_TOLD_MAX {
+        eprintln!("nimbus: {} more statics are left out", refused.len() - REFUSED_TOLD_MAX);
     }
 }
 

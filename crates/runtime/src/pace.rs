@@ -78,7 +78,12 @@ impl RealTime {
         }
     }
 
-    /// Looks at the timeline or changes it; sleepers see the change at once.
+    /// Looks at the timeline; nobody wakes up for that.
+    pub fn look<T>(&self, at: impl FnOnce(&Timeline, Duration) -> T) -> T {
+        at(&self.lock().timeline, self.clock.now())
+    }
+
+    /// Changes the timeline; sleepers see the change at once.
     pub fn with<T>(&self, act: impl FnOnce(&mut Timeline, Duration) -> T) -> T {
         let mut state = self.lock();
         let result = act(&mut state.timeline, self.clock.now());
@@ -209,13 +214,13 @@ mod tests {
     fn a_sleeper_wakes_for_a_step_and_for_the_end() {
         let pace = Arc::new(RealTime::start(Tick(0), 60));
         pace.with(|timeline, now| timeline.pause(now));
-        let paused_at = pace.with(|timeline, now| timeline.due(now));
+        let paused_at = pace.look(|timeline, now| timeline.due(now));
         let sleeper = {
             let pace = pace.clone();
             std::thread::Builder::new().spawn(move || (pace.wait(paused_at), pace.wait(paused_at + 1))).unwrap()
         };
         assert!(pace.with(|timeline, now| timeline.step(1, now)));
-        while pace.with(|timeline, now| timeline.due(now)) <= paused_at {}
+        while pace.look(|timeline, now| timeline.due(now)) <= paused_at {}
         pace.wait_briefly(paused_at + 1, Duration::from_millis(20));
         pace.stop();
         let (first, second) = sleeper.join().unwrap();
@@ -227,7 +232,7 @@ mod tests {
     fn a_brief_wait_ends_although_time_stands_still() {
         let pace = RealTime::start(Tick(0), 60);
         pace.with(|timeline, now| timeline.pause(now));
-        let due = pace.with(|timeline, now| timeline.due(now));
+        let due = pace.look(|timeline, now| timeline.due(now));
         assert_eq!(pace.wait_briefly(due, Duration::from_millis(5)), Some(due));
     }
 

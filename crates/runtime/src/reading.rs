@@ -72,7 +72,7 @@ impl Reading {
         quantile(self.samples.iter().map(|sample| sample.late).collect(), share)
     }
 
-    /// Takes down what a server looks like now. Counting who is awake is left out, because it costs a walk.
+    /// Takes down what a server looks like now.
     pub fn observe(&mut self, node: &Node) {
         self.tick = node.now();
         self.era = node.era();

@@ -8,6 +8,12 @@ use std::path::Path;
 use crate::recording::{Entry, Recording, RecordingError, StateMark};
 use crate::servers::combine;
 
+/// Longest gap between two ticks of a server: a server runs through every tick that it skipped, and a damaged number
+/// would keep it there for years. At 60 Hz this is a server that stood still for more than four hours.
+const GAP_TICKS_MAX: u64 = 1_000_000;
+/// Last tick that is believed; at 1000 Hz a world reaches it after thirty years.
+const TICK_MAX: Tick = Tick(1 << 40);
+
 /// Where a replay first differed from the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divergence {
@@ -64,8 +70,12 @@ struct Track {
 
 /// Replays a recording. `progress` hears the share of the file that has been read.
 pub fn replay(path: &Path, mut progress: impl FnMut(f64)) -> Result<Replayed, RecordingError> {
+    let damaged = |what: String| RecordingError::Damaged { path: path.to_owned(), what };
     let mut recording = Recording::open(path)?;
     let start = recording.start().clone();
+    if start.at > TICK_MAX {
+        return Err(damaged(format!("it starts at tick {}", start.at)));
+    }
     let mut tracks: BTreeMap<RegionId, Track> = start
         .nodes
         .iter()
@@ -74,18 +84,13 @@ pub fn replay(path: &Path, mut progress: impl FnMut(f64)) -> Result<Replayed, Re
             (config.region, Track { node, ticks: 0, compared: 0, last_equal: None, divergence: None })
         })
         .collect();
-    let unknown = |region: RegionId| RecordingError::Damaged {
-        path: path.to_owned(),
-        what: format!("{region} was never started"),
-    };
+    let unknown = |region: RegionId| damaged(format!("{region} was never started"));
     while let Some(entry) = recording.next_entry()? {
         match entry {
             Entry::Log(region, log) => {
                 let track = tracks.get_mut(&region).ok_or_else(|| unknown(region))?;
-                if log.tick <= track.node.now() {
-                    let what = format!("tick {} of {region} comes after tick {}", log.tick, track.node.now());
-                    return Err(RecordingError::Damaged { path: path.to_owned(), what });
-                }
+                let last = track.node.now();
+                check_order(last, log.tick).map_err(|what| damaged(format!("{region} {what}")))?;
                 track.node.replay(&log);
                 track.node.take_events();
                 track.ticks += 1;
@@ -106,6 +111,20 @@ pub fn replay(path: &Path, mut progress: impl FnMut(f64)) -> Result<Replayed, Re
     Ok(Replayed { nodes: nodes.collect(), divergence })
 }
 
+/// Says what is wrong with a server's next tick.
+fn check_order(last: Tick, next: Tick) -> Result<(), String> {
+    if next <= last {
+        return Err(format!("goes back from tick {last} to tick {next}"));
+    }
+    if next.since(last) > GAP_TICKS_MAX {
+        return Err(format!("jumps from tick {last} to tick {next}, which is more than {GAP_TICKS_MAX} ticks"));
+    }
+    if next > TICK_MAX {
+        return Err(format!("runs beyond tick {TICK_MAX}, which no server reaches"));
+    }
+    Ok(())
+}
+
 impl Track {
     fn compare(&mut self, region: RegionId, mark: StateMark) {
         let replayed = self.node.state_hash();
@@ -115,6 +134,28 @@ impl Track {
         } else if self.divergence.is_none() {
             let (tick, last_equal) = (mark.tick, self.last_equal);
             self.divergence = Some(Divergence { region, tick, last_equal, recorded: mark.hash, replayed });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_go_forward_and_not_too_far() {
+        for (last, next, expected) in [
+            (Tick(0), Tick(1), None),
+            (Tick(5), Tick(5) + GAP_TICKS_MAX, None),
+            (Tick(5), Tick(5), Some("goes back")),
+            (Tick(5), Tick(4), Some("goes back")),
+            (Tick(5), Tick(6) + GAP_TICKS_MAX, Some("jumps")),
+            (Tick(5), Tick(u64::MAX), Some("jumps")),
+            (TICK_MAX, TICK_MAX.next(), Some("beyond")),
+        ] {
+            let said = check_order(last, next).err();
+            assert_eq!(said.is_some(), expected.is_some(), "{last} to {next}: {said:?}");
+            assert!(said.unwrap_or_default().contains(expected.unwrap_or_default()));
         }
     }
 }

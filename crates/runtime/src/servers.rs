@@ -1,14 +1,14 @@
 //! The servers of one process: a thread for each region, linked in memory.
 
 use nimbus_model::{RegionId, Tick, World};
-use nimbus_node::{Change, Node, NodeConfig, Policy};
+use nimbus_node::{Node, NodeConfig, Policy};
 use nimbus_space::{LayoutError, PartitionMap};
 use nimbus_wire::GatewayId;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
+use crate::doors::Doors;
 use crate::links::{LinkEnd, Links};
 use crate::node_thread::{NodeEnd, NodeThread};
 use crate::pace::Pace;
@@ -17,9 +17,6 @@ use crate::recording::{Recorder, RecordingError, Start, Written};
 
 /// Most servers in one process.
 pub const SERVERS_MAX: usize = 64;
-
-/// Most changes of the world that wait at a server's door.
-const CHANGES_MAX: usize = 16;
 
 /// The gateway of a process.
 pub const GATEWAY: GatewayId = GatewayId(0);
@@ -73,7 +70,7 @@ pub struct Servers {
     links: Links,
     regions: Vec<RegionId>,
     gauges: Vec<Gauge>,
-    doors: Vec<SyncSender<Change>>,
+    doors: Doors,
     threads: Vec<JoinHandle<NodeEnd>>,
     recorder: Option<Recorder>,
 }
@@ -151,24 +148,22 @@ impl Servers {
             links,
             gauges: regions.iter().map(|region| Gauge::new(*region)).collect(),
             regions,
-            doors: Vec::new(),
+            doors: Doors::default(),
             threads: Vec::new(),
             recorder,
         };
         for (runner, (node, inbox)) in nodes.into_iter().zip(ends).enumerate() {
-            let (door, changes) = sync_channel(CHANGES_MAX);
             let thread = NodeThread {
                 runner,
                 pace: servers.pace.clone(),
                 links: servers.links.clone(),
                 inbox,
-                changes,
+                changes: servers.doors.add(servers.regions[runner]),
                 gauge: servers.gauges[runner].clone(),
                 recorder: servers.recorder.as_ref().map(Recorder::handle),
                 node,
             };
             let name = format!("server {}", servers.regions[runner]);
-            servers.doors.push(door);
             servers.threads.push(std::thread::Builder::new().name(name).spawn(move || thread.run())?);
         }
         Ok((servers, gateway_end, map))
@@ -191,7 +186,7 @@ impl Servers {
 
     /// A way to give every server a change of the whole world.
     pub fn doors(&self) -> Doors {
-        Doors(self.doors.clone())
+        self.doors.clone()
     }
 
     /// Where the servers show themselves.
@@ -221,20 +216,5 @@ impl Servers {
         }
         end.written = self.recorder.map(Recorder::finish).transpose()?;
         Ok(end)
-    }
-}
-
-/// Where changes of the whole world are handed in.
-#[derive(Clone)]
-pub struct Doors(Vec<SyncSender<Change>>);
-
-impl Doors {
-    /// Gives every server a change. False when a server does not take it; then none of the others should be relied on.
-    pub fn announce(&self, change: &Change) -> bool {
-        let mut taken = true;
-        for door in &self.0 {
-            taken &= door.try_send(change.clone()).is_ok();
-        }
-        taken
     }
 }

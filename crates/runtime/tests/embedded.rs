@@ -220,6 +220,26 @@ fn clients_see_and_change_a_world_on_two_servers() {
 }
 
 #[test]
+fn pages_from_elsewhere_are_kept_out() {
+    let world = World::start("head-on", 2);
+    let connect = |origin: &str| {
+        let mut stream = TcpStream::connect(world.web.address()).unwrap();
+        write!(
+            stream,
+            "GET /ws HTTP/1.1\r\nHost: localhost:7777\r\nOrigin: {origin}\r\nConnection: Upgrade\r\n\
+             Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    };
+    assert_eq!(connect("http://localhost:7777"), "HTTP/1.1 101");
+    assert_eq!(connect("http://elsewhere.example"), "HTTP/1.1 403");
+    world.stop();
+}
+
+#[test]
 fn no_body_is_lost_or_doubled() {
     let world = World::start("crossing", 2);
     let bodies = nimbus_scenes::build("crossing", &SceneParams::on(2)).unwrap().owned_bodies().count();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use nimbus_model::{Nid, RegionId, Rng, Tick, World};
-use nimbus_node::{Node, NodeConfig};
+use nimbus_node::{Node, NodeConfig, TickLog};
 use nimbus_runtime::inspect::{inspect, life_of};
 use nimbus_runtime::pace::{LockStep, Pace};
 use nimbus_runtime::recording::{Note, Recorder, RecordingError, Start, StateMark};
@@ -131,6 +131,20 @@ fn a_difference_is_found_and_placed() {
     let difference = replay(&file.0, |_| {}).unwrap().divergence.expect("a difference");
     assert_eq!((difference.tick, difference.last_equal), (Tick(20), Some(Tick(19))));
     assert_eq!(difference.recorded ^ difference.replayed, 1);
+}
+
+#[test]
+fn a_jump_in_time_is_refused_at_once() {
+    let file = Scratch::new("jump.mcap");
+    let world = Arc::new(scene("rain", 1));
+    let map = first_map(&world, 1).unwrap().0;
+    let start = Start { nodes: vec![NodeConfig::new(RegionId(0))], world, era: 1, map, at: Tick(0) };
+    let recorder = Recorder::create(&file.0, &start).unwrap();
+    let log = |tick| TickLog { tick: Tick(tick), inputs: Vec::new() };
+    assert!(recorder.handle().note(Note::Log(RegionId(0), vec![log(1), log(1 << 62)])));
+    recorder.finish().unwrap();
+    let error = replay(&file.0, |_| {}).unwrap_err();
+    assert!(matches!(error, RecordingError::Damaged { .. }) && error.to_string().contains("r0 jumps"), "{error}");
 }
 
 #[test]

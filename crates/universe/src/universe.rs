@@ -3,7 +3,7 @@
 use cpu_time::ThreadTime;
 use nimbus_client::Client;
 use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
-use nimbus_model::{ClientId, RegionId, Rng, Tick, World};
+use nimbus_model::{ClientId, Mixer, RegionId, Rng, Tick, World};
 use nimbus_node::{Change, EventKind, Node, NodeConfig};
 use nimbus_scenes::SceneParams;
 use nimbus_space::PartitionMap;
@@ -21,8 +21,6 @@ use crate::queue::Queue;
 
 /// How far ahead changes of the whole world are announced.
 const LEAD_TICKS: u64 = 40;
-/// A server further behind than this skips tick numbers.
-const BEHIND_TICKS_MAX: u64 = 8;
 /// How often the checkers look at everything.
 const INSPECT_TICKS: u64 = 20;
 /// How long everything may take to settle once the faults have ended.
@@ -54,6 +52,7 @@ pub struct Universe {
     now: Nanos,
     tick: Tick,
     phases: Vec<Nanos>,
+    gateway_phase: Nanos,
     asleep_until: Vec<Nanos>,
     checkers: Checkers,
     proofs: Vec<ReplayProof>,
@@ -104,7 +103,8 @@ impl Universe {
             plan: Plan::new(&config.faults, config.seed, count as u16, config.ticks),
             players: Players::new(config.seed, config.commands),
             clients: (0..config.clients).map(|_| Client::default()).collect(),
-            phases: (0..=count).map(|_| rng.below(config.frame_ns.unwrap_or(PHASE_MAX))).collect(),
+            phases: (0..count).map(|_| rng.below(config.frame_ns.unwrap_or(PHASE_MAX))).collect(),
+            gateway_phase: rng.below(PHASE_MAX),
             asleep_until: vec![0; count],
             hashes: vec![None; count],
             world,
@@ -155,8 +155,8 @@ impl Universe {
             self.queue.push(self.wake_time(Tick(1)) + self.phases[i], (Actor::Node(i as u16), Happening::Wake));
         }
         for g in 0..self.gateway.len() {
-            let phase = self.phases[self.nodes.len()];
-            self.queue.push(self.wake_time(Tick(1)) + phase, (Actor::Gateway(g as u16), Happening::Wake));
+            let first = self.wake_time(Tick(1)) + self.gateway_phase;
+            self.queue.push(first, (Actor::Gateway(g as u16), Happening::Wake));
             for c in 0..self.clients.len() {
                 self.gateway[g].connect(ClientId(c as u32)).expect("a fresh gateway has room");
             }
@@ -194,15 +194,13 @@ impl Universe {
         match (to, what) {
             (Actor::Node(i), Happening::Wake) => self.wake_node(usize::from(i)),
             (Actor::Node(i), Happening::Frame(bytes)) => {
-                if let Ok(frame) = Frame::decode(&bytes) {
-                    self.nodes[usize::from(i)].handle(frame);
-                }
+                let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
+                self.nodes[usize::from(i)].handle(frame);
             }
             (Actor::Gateway(g), Happening::Wake) => self.wake_gateway(usize::from(g)),
             (Actor::Gateway(g), Happening::Frame(bytes)) => {
-                if let Ok(frame) = Frame::decode(&bytes) {
-                    self.gateway[usize::from(g)].handle(frame);
-                }
+                let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
+                self.gateway[usize::from(g)].handle(frame);
             }
             (Actor::Client(c), Happening::ToClient(Message::Text(text))) => self.clients[c as usize].handle_text(&text),
             (Actor::Client(c), Happening::ToClient(Message::Binary(bytes))) => {
@@ -224,10 +222,7 @@ impl Universe {
         }
         let due = Tick(self.now / self.tick_ns());
         let node = &mut self.nodes[i];
-        let mut next = node.now().next();
-        if due.since(next) >= BEHIND_TICKS_MAX {
-            next = due;
-        }
+        let mut next = node.first_due(due);
         while next <= due {
             let start = self.config.measured.then(ThreadTime::now);
             node.tick(next);
@@ -279,7 +274,7 @@ impl Universe {
                 self.queue.push(at, (client, Happening::FromClient(text)));
             }
         }
-        let next_wake = self.wake_time(due.next()) + self.phases[self.nodes.len()];
+        let next_wake = self.wake_time(due.next()) + self.gateway_phase;
         self.queue.push(next_wake, (from, Happening::Wake));
     }
 
@@ -317,9 +312,9 @@ impl Universe {
         if let Ok(map) = self.map.move_cut(cut.index, at, width_min, self.tick + LEAD_TICKS) {
             self.network.counts.map += 1;
             self.map = map.clone();
-            self.nodes.iter_mut().for_each(|node| {
-                node.schedule(Change::Map(map.clone()));
-            });
+            for node in &mut self.nodes {
+                assert!(node.schedule(Change::Map(map.clone())), "there are few changes");
+            }
             self.gateway.iter_mut().for_each(|gateway| gateway.set_map(map.clone()));
         }
     }
@@ -332,7 +327,8 @@ impl Universe {
         let map = first.succeed(at);
         self.map = map.clone();
         for node in &mut self.nodes {
-            node.schedule(Change::Load { at, era: self.era, world: self.world.clone(), map: map.clone() });
+            let load = Change::Load { at, era: self.era, world: self.world.clone(), map: map.clone() };
+            assert!(node.schedule(load), "there are few changes");
         }
         for gateway in &mut self.gateway {
             gateway.load(self.world.clone(), self.era, map.clone(), at);
@@ -369,10 +365,12 @@ impl Universe {
             }
         }
         let mut outcome = self.outcome;
+        let mut mixer = Mixer::new();
         for (i, node) in self.nodes.iter().enumerate() {
             let hash = self.hashes[i].unwrap_or_else(|| node.state_hash());
-            outcome.hash = (outcome.hash ^ hash).wrapping_mul(0x0100_0000_01b3).rotate_left(17);
+            mixer.word(hash);
         }
+        outcome.hash = mixer.finish();
         let transit: u64 = self.nodes.iter().map(|node| node.counters().ticks_in_transit).sum();
         outcome.transit_ticks_mean = transit as f64 / outcome.hand_overs.max(1) as f64;
         outcome.violations = self.checkers.found().to_vec();

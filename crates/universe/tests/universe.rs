@@ -15,7 +15,7 @@ fn assert_clean(outcome: &Outcome, what: &str) {
 /// State of `crossing` on four servers, seed 7, after 300 ticks.
 ///
 /// Minted again only with a written reason, in the commit that changes it. To mint: run this test and read the message.
-const GOLDEN: u64 = 0xe5dc337179dadee0;
+const GOLDEN: u64 = 0xb24dc0d7d37aa1f2;
 
 #[test]
 fn the_state_after_a_run_is_golden() {
@@ -70,7 +70,7 @@ fn servers_that_wake_rarely_run_every_tick_they_missed() {
     assert_clean(&outcome, "50 ms between wake-ups");
     assert_eq!(outcome.ticks_lost, 0);
     let (rare, often) = (outcome.transit_ticks_mean, every_tick.transit_ticks_mean);
-    assert!(rare > often + 0.3, "bodies wait for the receiver's next wake-up: {rare} against {often} ticks");
+    assert!(rare > often + 0.1, "bodies wait for the receiver's next wake-up: {rare} against {often} ticks");
     assert!(outcome.hand_overs > 20);
 }
 
@@ -83,6 +83,20 @@ fn without_acknowledgements_bodies_are_lost() {
     assert!(outcome.violations.iter().any(|v| v.rule == "conservation"), "{:?}", outcome.violations);
 }
 
+/// The rules that may notice each planted bug first.
+fn noticed_by(planted: Planted) -> &'static [&'static str] {
+    match planted {
+        Planted::ForgetOnSend | Planted::DropRefused => &["conservation"],
+        Planted::NoDedup | Planted::KeepOnGrant => &["one owner"],
+        Planted::StaleEpoch => &["monotone stamps"],
+        Planted::FastArrival => &["sound state"],
+        Planted::DeafToAcks => &["bounded queues"],
+        Planted::SilentDeath | Planted::SilentBirth => &["mirror"],
+        Planted::SkippedBirths => &["births"],
+        Planted::UnloggedOrder => &["replay"],
+    }
+}
+
 #[test]
 fn every_planted_bug_is_found() {
     for (name, planted) in Planted::ALL {
@@ -92,8 +106,9 @@ fn every_planted_bug_is_found() {
         base.planted = Some(planted);
         let swarm = Swarm { base, first_seed: 1, seeds: 30, vary_servers: true, stop_at_first: true };
         let report = swarm.run(2, |_| {}).unwrap();
-        println!("{name}: {:?}", report.failure.as_ref().map(|f| (f.config.seed, f.outcome.violations[0].to_string())));
-        assert!(report.failure.is_some(), "{name} was not found in {} seeds", report.counted + report.thin);
+        let failure = report.failure.unwrap_or_else(|| panic!("{name} was not found in {} seeds", report.counted));
+        let first = &failure.outcome.violations[0];
+        assert!(noticed_by(planted).contains(&first.rule), "{name} was noticed by an unlikely rule: {first}");
     }
 }
 

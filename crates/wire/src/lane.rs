@@ -4,10 +4,11 @@
 //! `mark + 1` and nothing else, and acknowledges only what has taken effect. Loss, duplication and reordering of
 //! frames are therefore harmless. There is no clock: resending is counted in ticks.
 
-use nimbus_model::Tick;
+use nimbus_model::{BodyDesc, Tick};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::command::Command;
 use crate::frame::LaneFrame;
 use crate::item::Item;
 
@@ -26,6 +27,7 @@ pub struct Outgoing {
     unacked: VecDeque<(Tick, Item)>,
     /// Up to here everything has been sent at least once.
     sent: u64,
+    /// When the oldest of them were last sent.
     last_sent: Tick,
 }
 
@@ -36,8 +38,13 @@ impl Outgoing {
         self.acked + self.unacked.len() as u64
     }
 
-    /// Takes an acknowledgement: the items it covers are forgotten. Old ones change nothing; ones for items never
-    /// sent are ignored. Returns how many items were forgotten.
+    /// True when everything up to here was sent at least once: nothing else can have been acknowledged.
+    pub fn was_sent(&self, upto: u64) -> bool {
+        upto <= self.sent
+    }
+
+    /// Takes an acknowledgement: the items it covers are forgotten. Old ones change nothing; ones for items that do
+    /// not exist are ignored. Returns how many items were forgotten.
     pub fn acknowledge(&mut self, ack: u64) -> usize {
         if ack <= self.acked || ack > self.acked + self.unacked.len() as u64 {
             return 0;
@@ -80,7 +87,9 @@ impl Outgoing {
         }
         let first = self.acked + skip as u64 + 1;
         self.sent = self.sent.max(first + items.len() as u64 - 1);
-        self.last_sent = now;
+        if skip == 0 {
+            self.last_sent = now;
+        }
         Some(LaneFrame { ack, first, items })
     }
 }
@@ -91,7 +100,7 @@ pub struct Incoming {
     /// Everything up to here has taken effect, once.
     mark: u64,
     ahead: BTreeMap<u64, (Tick, Item)>,
-    /// Something arrived since the last acknowledgement went out.
+    /// Something arrived or took effect since the last acknowledgement went out.
     owes_ack: bool,
 }
 
@@ -116,6 +125,7 @@ impl Incoming {
         }
         let (made, item) = self.ahead.remove(&sequence)?;
         self.mark = sequence;
+        self.owes_ack = true;
         Some((sequence, made, item))
     }
 
@@ -151,10 +161,18 @@ impl Incoming {
 fn approximate_bytes(item: &Item) -> usize {
     match item {
         Item::Transfer(transfer) => 64 + transfer.payload.len() + 12 * transfer.claims.len(),
-        Item::Hosted { .. } => 256,
-        Item::Order(_) => 256,
+        Item::Hosted { desc, .. } => approximate_body_bytes(desc),
+        Item::Order(order) => match &order.command {
+            Command::Spawn { desc, .. } => approximate_body_bytes(desc),
+            Command::Push { .. } | Command::Despawn { .. } => 64,
+        },
         Item::Rested { .. } | Item::Died { .. } | Item::Outcome(..) => 128,
     }
+}
+
+/// About how many bytes a body takes on the wire, on the large side.
+pub fn approximate_body_bytes(desc: &BodyDesc) -> usize {
+    256 + 20 * desc.shape.elements()
 }
 
 #[cfg(test)]
@@ -217,11 +235,38 @@ mod tests {
     fn lying_acknowledgements_change_nothing() {
         let mut out = Outgoing::default();
         out.push(Tick(1), item(1));
+        assert!(!out.was_sent(1));
+        assert!(out.poll(Tick(1), 0).is_some() && out.was_sent(1));
         assert_eq!(out.acknowledge(2), 0);
         assert_eq!(out.acknowledge(u64::MAX), 0);
         assert_eq!(out.waiting().len(), 1);
         assert_eq!(out.acknowledge(1), 1);
         assert_eq!(out.acknowledge(1), 0);
+    }
+
+    #[test]
+    fn steady_news_does_not_keep_what_was_lost_from_coming_again() {
+        let (mut out, mut inc) = (Outgoing::default(), Incoming::default());
+        for t in 1..100 {
+            out.push(Tick(t), item(t));
+            let frame = out.poll(Tick(t), 0).unwrap();
+            if t != 10 {
+                inc.receive(frame.first, frame.items);
+            }
+            while inc.next_due(Tick(t + 1)).is_some() {}
+            out.acknowledge(inc.mark());
+            assert!(inc.mark() + RESEND_TICKS >= t, "at tick {t} only {} have come", inc.mark());
+        }
+    }
+
+    #[test]
+    fn what_takes_effect_is_acknowledged() {
+        let mut inc = Incoming::default();
+        inc.receive(1, vec![(Tick(5), item(1))]);
+        assert!(inc.take_owed_ack());
+        assert!(!inc.take_owed_ack());
+        assert!(inc.next_due(Tick(6)).is_some());
+        assert!(inc.take_owed_ack(), "the mark has moved since");
     }
 
     #[test]

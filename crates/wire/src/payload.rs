@@ -1,6 +1,6 @@
 //! The encoded group inside a transfer.
 
-use nimbus_model::Group;
+use nimbus_model::{Group, Mixer};
 
 /// Why a payload is not a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,9 +31,11 @@ pub fn decode_group(bytes: &[u8]) -> Result<Group, PayloadError> {
     bitcode::deserialize(body).map_err(|_| PayloadError::Malformed)
 }
 
-/// FNV-1a over 64 bits: guards against damage and mistakes, not against forgery.
+/// Guards against damage and mistakes, not against forgery.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    let mut mixer = Mixer::new();
+    mixer.bytes(bytes);
+    mixer.finish()
 }
 
 #[cfg(test)]

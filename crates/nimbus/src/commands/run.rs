@@ -32,9 +32,6 @@ pub(crate) struct Serving {
     /// Address to listen on; 0.0.0.0 lets other machines in
     #[arg(long, default_value = "127.0.0.1")]
     host: IpAddr,
-    /// Do not open a browser (it is never opened; the address is printed)
-    #[arg(long)]
-    no_open: bool,
     /// Record the run to this file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,

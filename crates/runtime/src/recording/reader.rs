@@ -11,6 +11,7 @@ use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use super::{Entry, FORMAT, PROFILE, RecordingError, Start, StateMark, Topic, WrittenMark};
+use crate::servers::SERVERS_MAX;
 
 /// Largest record that is read, bytes.
 const RECORD_BYTES_MAX: u64 = 1 << 30;
@@ -170,6 +171,9 @@ fn found(path: &Path, topic: Topic, bytes: &[u8]) -> Result<Found, RecordingErro
     Ok(match topic {
         Topic::Start => {
             let start: Start = bitcode::deserialize(bytes).map_err(|error| wrong(error.to_string()))?;
+            if start.nodes.len() > SERVERS_MAX {
+                return Err(wrong(format!("{} servers are too many", start.nodes.len())));
+            }
             check_world(&start.world).map_err(wrong)?;
             Found::Start(Box::new(start))
         }

@@ -94,7 +94,8 @@ impl Sink {
     fn create(path: &Path, start: &Start) -> Result<Sink, RecordingError> {
         let file = File::create(path).map_err(|source| RecordingError::io("create", path, source))?;
         let library = concat!("nimbus ", env!("CARGO_PKG_VERSION"));
-        // Without seeking, what is on the disk is whole chunks at any time, even when the process is killed.
+        // Without seeking, chunks follow each other and none is changed later. A process that is killed leaves whole
+        // chunks and at most the last one in part, so that tools for MCAP can still rescue the rest.
         let options = WriteOptions::new().profile(PROFILE).library(library).disable_seeking(true);
         let writer = options.create(BufWriter::new(file));
         let writer = writer.map_err(|error| write_error(path, error))?;

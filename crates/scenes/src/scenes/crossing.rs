@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use nimbus_model::{Aabb, BodyDesc, JointKind, Pose, Rng, Shape, Tolerances, Vec3, Velocity, World};
+use nimbus_model::{
+    Aabb, BodyDesc, Choice, Injection, JointKind, Pose, Rng, ScriptedPush, Shape, Tick, Tolerances, Vec3, Velocity,
+    World,
+};
 
 use crate::jointing::{hinge, join_at};
 use crate::regions::Regions;
@@ -17,6 +20,8 @@ pub(crate) const SCENE: Scene = Scene {
 
 /// Edge of a region, metres.
 const REGION: f32 = 12.0;
+/// How many pushes the script gives.
+const SCRIPTED: u64 = 2_400;
 /// Height of the inside of the box, metres.
 const HEIGHT: f32 = 6.0;
 /// Distance between starting places along x and z, and along y: a chain fits into one of them.
@@ -46,7 +51,33 @@ fn build(params: &SceneParams) -> World {
         let velocity = Velocity { linear: direction(&mut rng) * rng.between(6.0, 10.0), angular: Vec3::ZERO };
         stock.add(&mut world, i % 11, place, velocity);
     }
+    world.injections.push(newcomers(&stock, inside));
+    let pushed = world.bodies.len() as u32 - 1;
+    world.script = (1..=SCRIPTED).map(|k| jolt(&mut rng, pushed, k)).collect();
     world
+}
+
+/// A few more bodies all the time, anywhere in the box, so that births meet hand-overs.
+fn newcomers(stock: &Stock, inside: Vec3) -> Injection {
+    let room = inside - 1.0;
+    Injection {
+        volume: Aabb::around(Vec3::Y * inside.y, room),
+        per_second: 4.0,
+        start: Tick(0),
+        count: 2_400,
+        velocity_min: Vec3::splat(-6.0),
+        velocity_max: Vec3::splat(6.0),
+        turned: false,
+        choices: vec![
+            Choice { weight: 2, body: stock.ball.as_ref().clone() },
+            Choice { weight: 1, body: stock.cube.as_ref().clone() },
+        ],
+    }
+}
+
+/// A push for one body every quarter of a second, whoever owns it then.
+fn jolt(rng: &mut Rng, body: u32, k: u64) -> ScriptedPush {
+    ScriptedPush { tick: Tick(15 * k), body, linear: direction(rng) * 3.0, angular: Vec3::ZERO }
 }
 
 /// What the box is filled with, of about equal mass so that collisions make nothing very fast.

@@ -3,6 +3,7 @@
 //! Checkers are told every [`Event`] as it happens and look at the whole cluster from time to time. They see what no
 //! server can see, and they have no other source of truth than that.
 
+mod births;
 mod conservation;
 mod mirror;
 mod one_owner;
@@ -42,6 +43,8 @@ pub(crate) struct Scene<'a> {
     nodes: Vec<&'a Node>,
     gateways: Vec<&'a Gateway>,
     clients: &'a [Client],
+    /// How many servers and gateways live in another era.
+    others: usize,
 }
 
 /// All checkers, and what they found.
@@ -49,6 +52,7 @@ pub(crate) struct Scene<'a> {
 pub(crate) struct Checkers {
     /// The newest era any server has begun; what happens in older ones no longer matters.
     era: u16,
+    births: births::Births,
     one_owner: one_owner::OneOwner,
     conservation: conservation::Conservation,
     stamps: stamps::MonotoneStamps,
@@ -63,6 +67,7 @@ impl Checkers {
     pub(crate) fn observe(&mut self, event: &Event) {
         if event.era > self.era {
             self.era = event.era;
+            self.births = births::Births::default();
             self.one_owner = one_owner::OneOwner::default();
             self.conservation = conservation::Conservation::default();
             self.stamps = stamps::MonotoneStamps::default();
@@ -71,6 +76,7 @@ impl Checkers {
             return;
         }
         let (tick, mut broken) = (event.tick, Vec::new());
+        self.births.observe(event, &mut broken);
         self.one_owner.observe(event, &mut broken);
         self.conservation.observe(event);
         self.stamps.observe(event, &mut broken);
@@ -85,12 +91,11 @@ impl Checkers {
         gateways: &'a [Gateway],
         clients: &'a [Client],
     ) -> Scene<'a> {
-        Scene {
-            tick,
-            nodes: nodes.iter().filter(|node| node.era() == self.era).collect(),
-            gateways: gateways.iter().filter(|gateway| gateway.era() == self.era).collect(),
-            clients,
-        }
+        let total = nodes.len() + gateways.len();
+        let nodes: Vec<&Node> = nodes.iter().filter(|node| node.era() == self.era).collect();
+        let gateways: Vec<&Gateway> = gateways.iter().filter(|gateway| gateway.era() == self.era).collect();
+        let others = total - nodes.len() - gateways.len();
+        Scene { tick, nodes, gateways, clients, others }
     }
 
     /// A look at everything, while the cluster runs.
@@ -108,6 +113,10 @@ impl Checkers {
     pub(crate) fn conclude(&mut self, scene: &Scene<'_>) {
         self.inspect(scene);
         let mut broken = Vec::new();
+        if scene.others > 0 {
+            broken.push(Broken("one era", format!("{} servers or gateways missed the last load", scene.others)));
+        }
+        self.births.conclude(scene, &mut broken);
         self.conservation.conclude(scene, &mut broken);
         queues::conclude(scene, &mut broken);
         mirror::conclude(scene, &self.one_owner, &mut broken);

@@ -3,13 +3,11 @@
 use super::{Broken, Scene};
 
 const RULE: &str = "sound state";
-/// Bodies may be this many times as fast as the tolerance before something must have gone wrong.
-const OVERSPEED: f32 = 16.0;
 
 pub(super) fn inspect(scene: &Scene<'_>, broken: &mut Vec<Broken>) {
     for node in &scene.nodes {
         let world = node.world();
-        let speed_max = OVERSPEED * world.tolerances.speed;
+        let speed_max = world.speed_max();
         let room = world.kill_box.grown(speed_max * world.tick_s());
         for (nid, _) in node.hosted() {
             let Some(motion) = node.motion(nid) else {
