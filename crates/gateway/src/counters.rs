@@ -19,8 +19,6 @@ pub struct Counters {
     pub states_unknown: u64,
     /// State updates from a region that does not own the body.
     pub states_foreign: u64,
-    /// State updates whose pose is not finite.
-    pub states_bad: u64,
     /// Bodies that appeared.
     pub births: u64,
     /// Bodies that changed owner.

@@ -209,11 +209,6 @@ impl Replicas {
                 counters.states_stale += 1;
                 continue;
             }
-            // One such body would cost every client the whole message that it is in.
-            if !update.pose.is_valid() {
-                counters.states_bad += 1;
-                continue;
-            }
             if replica.region != voice.region {
                 if update.body_epoch == replica.stamp.body_epoch {
                     counters.states_foreign += 1;

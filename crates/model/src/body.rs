@@ -3,7 +3,7 @@
 use glam::Vec3;
 use serde::{Deserialize, Serialize};
 
-use crate::{Pose, Shape, Velocity};
+use crate::{Nid, Pose, Shape, Velocity};
 
 /// How a body takes part in the world.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -158,4 +158,17 @@ impl Motion {
             && self.torque.is_finite()
             && self.quiet_s.is_finite()
     }
+}
+
+/// Where a body is and how it moves, as its owner says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StateUpdate {
+    /// Which body.
+    pub nid: Nid,
+    /// Under which reign; an observer that knows a higher one ignores the update.
+    pub body_epoch: u32,
+    /// Where.
+    pub pose: Pose,
+    /// How it moves.
+    pub velocity: Velocity,
 }

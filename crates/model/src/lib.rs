@@ -19,7 +19,7 @@ mod world;
 pub mod world_file;
 
 pub use aabb::Aabb;
-pub use body::{BodyDesc, BodyKind, Groups, LockedAxes, Motion};
+pub use body::{BodyDesc, BodyKind, Groups, LockedAxes, Motion, StateUpdate};
 pub use glam::{Quat, Vec3};
 pub use group::{Group, Link, LinkKey, Member};
 pub use id::{ClientId, Nid, Origin, RegionId, Stamp};

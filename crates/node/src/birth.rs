@@ -91,7 +91,7 @@ impl Node {
         let start = world.script.partition_point(|push| push.tick.0 < *ages.start());
         for push in world.script[start..].iter().take_while(|push| ages.contains(&push.tick.0)) {
             let nid = World::nid(self.era, push.body);
-            if concerns(nid) && self.hosted.contains_key(&nid) {
+            if concerns(nid) && self.hosted.contains(nid) {
                 self.physics.change_velocity(nid, push.linear, push.angular);
             }
         }

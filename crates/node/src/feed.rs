@@ -47,7 +47,7 @@ impl Node {
             return;
         }
         for &nid in asleep {
-            if let (Some(&body_epoch), Some(motion)) = (self.hosted.get(&nid), self.physics.motion(nid)) {
+            if let (Some(body_epoch), Some(motion)) = (self.hosted.get(nid), self.physics.motion(nid)) {
                 self.tell(&Item::Rested { nid, body_epoch, motion });
             }
         }
@@ -70,7 +70,7 @@ impl Node {
     }
 
     fn hosted_item(&self, nid: Nid) -> Option<Item> {
-        let body_epoch = *self.hosted.get(&nid)?;
+        let body_epoch = self.hosted.get(nid)?;
         let desc = self.physics.view(nid)?.desc.clone();
         Some(Item::Hosted { nid, body_epoch, desc, motion: self.physics.motion(nid)? })
     }
@@ -78,6 +78,12 @@ impl Node {
     /// Where everything awake is now, for every gateway.
     pub(crate) fn emit_states(&mut self, out: &mut Vec<Frame>) {
         let moved = std::mem::take(&mut self.moved);
+        if let [gateway] = self.config.gateways[..]
+            && moved.len() <= STATES_PER_FRAME
+        {
+            out.push(self.frame(Address::Gateway(gateway), Content::States(moved)));
+            return;
+        }
         for &gateway in &self.config.gateways {
             for chunk in moved.chunks(STATES_PER_FRAME) {
                 out.push(self.frame(Address::Gateway(gateway), Content::States(chunk.to_vec())));

@@ -17,6 +17,7 @@ mod node;
 mod orders;
 mod outbox;
 mod policy;
+mod reigns;
 mod snapshot;
 mod transfer;
 

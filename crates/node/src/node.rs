@@ -14,6 +14,7 @@ use crate::event::{Cause, Event, EventKind};
 use crate::inbox::{Inbox, Input};
 use crate::log::TickLog;
 use crate::outbox::Outbox;
+use crate::reigns::Reigns;
 
 /// Where bodies went is remembered for this long, so that commands can follow them.
 const DEPARTED_TICKS: u64 = 600;
@@ -65,7 +66,7 @@ pub struct Node {
     #[serde(with = "crate::snapshot::physics_bytes")]
     pub(crate) physics: PhysicsWorld,
     /// What this server owns, with the epoch of its reign over each.
-    pub(crate) hosted: BTreeMap<Nid, u32>,
+    pub(crate) hosted: Reigns,
     /// Where bodies went, and when.
     pub(crate) departed: BTreeMap<Nid, (RegionId, Tick)>,
     /// Bodies that a neighbour gave back, and when.
@@ -104,7 +105,7 @@ impl Node {
             loaded_at: at,
             map,
             changes: Vec::new(),
-            hosted: BTreeMap::new(),
+            hosted: Reigns::default(),
             departed: BTreeMap::new(),
             returned: BTreeMap::new(),
             suspects: BTreeSet::new(),
@@ -298,27 +299,25 @@ impl Node {
     /// One look at every awake body: who has left the world (the answer), who has left this region's volume, and
     /// where everybody is, for the gateways.
     fn survey(&mut self) -> Vec<Nid> {
+        self.moved = self.physics.take_moved();
         let Node { physics, map, world, config, hosted, outside, moved, .. } = self;
-        let tells = !config.gateways.is_empty();
         let mut strays = Vec::new();
-        let mut epochs = hosted.iter().peekable();
+        let mut reigns = hosted.iter().peekable();
         outside.clear();
-        moved.clear();
-        physics.for_each_awake(|body| {
-            let position = body.pose.position;
-            if !world.kill_box.holds(position) {
-                strays.push(body.nid);
-                return;
+        moved.retain_mut(|StateUpdate { nid, body_epoch, pose, .. }| {
+            if !world.kill_box.holds(pose.position) {
+                strays.push(*nid);
+                return false;
             }
-            if map.region_at(position) != config.region && !map.meets(config.region, &body.aabb()) {
-                outside.push(body.nid);
+            let leaves = map.region_at(pose.position) != config.region
+                && physics.view(*nid).is_some_and(|body| !map.meets(config.region, &body.aabb()));
+            if leaves {
+                outside.push(*nid);
             }
-            if tells {
-                while epochs.next_if(|(nid, _)| **nid < body.nid).is_some() {}
-                if let Some((_, &body_epoch)) = epochs.next_if(|(nid, _)| **nid == body.nid) {
-                    moved.push(StateUpdate { nid: body.nid, body_epoch, pose: body.pose, velocity: body.velocity });
-                }
-            }
+            while reigns.next_if(|(hosted, _)| *hosted < *nid).is_some() {}
+            let reign = reigns.next_if(|(hosted, _)| *hosted == *nid);
+            *body_epoch = reign.map_or(0, |(_, epoch)| epoch);
+            reign.is_some()
         });
         strays
     }
@@ -392,7 +391,7 @@ impl Node {
 
     /// What it owns, with the epoch of each, in order of id.
     pub fn hosted(&self) -> impl Iterator<Item = (Nid, u32)> {
-        self.hosted.iter().map(|(nid, epoch)| (*nid, *epoch))
+        self.hosted.iter()
     }
 
     /// How many bodies it owns.
@@ -407,7 +406,7 @@ impl Node {
 
     /// What a body it owns is doing.
     pub fn motion(&self, nid: Nid) -> Option<Motion> {
-        self.hosted.get(&nid)?;
+        self.hosted.get(nid)?;
         self.physics.motion(nid)
     }
 
@@ -459,9 +458,9 @@ impl Node {
         mixer.word(self.physics.state_hash());
         mixer.word(u64::from(self.config.region.0));
         mixer.word(u64::from(self.era));
-        for (nid, epoch) in &self.hosted {
+        for (nid, epoch) in self.hosted.iter() {
             mixer.word(nid.0);
-            mixer.word(u64::from(*epoch));
+            mixer.word(u64::from(epoch));
         }
         mixer.finish()
     }

@@ -19,7 +19,7 @@ impl Node {
                 (at != self.config.region).then_some(at)
             }
             Command::Push { nid, .. } | Command::Despawn { nid } => {
-                self.departed.get(nid).filter(|_| !self.hosted.contains_key(nid)).map(|(to, _)| *to)
+                self.departed.get(nid).filter(|_| !self.hosted.contains(*nid)).map(|(to, _)| *to)
             }
         };
         match destination {
@@ -43,7 +43,7 @@ impl Node {
                 }
                 let nid = self.next_nid();
                 self.bear(Group::single(nid, desc, motion));
-                if self.hosted.contains_key(&nid) {
+                if self.hosted.contains(nid) {
                     Outcome::Done(nid)
                 } else {
                     Outcome::Refused("the physics engine cannot build this body".to_owned())
@@ -53,7 +53,7 @@ impl Node {
                 if !impulse.is_finite() {
                     return Outcome::Refused("the impulse is not a number".to_owned());
                 }
-                if self.hosted.contains_key(&nid) && self.physics.push(nid, impulse, None) {
+                if self.hosted.contains(nid) && self.physics.push(nid, impulse, None) {
                     self.hold_speed(nid);
                     Outcome::Done(nid)
                 } else {
@@ -61,7 +61,7 @@ impl Node {
                 }
             }
             Command::Despawn { nid } => {
-                if self.hosted.contains_key(&nid) {
+                if self.hosted.contains(nid) {
                     self.bury(nid, Cause::Despawned);
                     Outcome::Done(nid)
                 } else {
@@ -83,7 +83,7 @@ impl Node {
 
     /// Removes a body for good. Death is one epoch above life, so nothing that is still on its way can revive it.
     pub(crate) fn bury(&mut self, nid: Nid, cause: Cause) {
-        let body_epoch = self.hosted.remove(&nid).unwrap_or(0) + 1;
+        let body_epoch = self.hosted.remove(nid).unwrap_or(0) + 1;
         self.physics.remove(&[nid]);
         self.report(nid, body_epoch, EventKind::Died(cause));
         if self.config.planted != Some(Planted::SilentDeath) {

@@ -42,7 +42,7 @@ impl Node {
 
     /// Notes bodies that must be looked at although they may be asleep.
     pub(crate) fn suspect_everyone(&mut self) {
-        self.suspects.extend(self.hosted.keys());
+        self.suspects.extend(self.hosted.iter().map(|(nid, _)| nid));
     }
 
     /// Where a group belongs, if not here: nothing of it may be left in this region's volume.

@@ -26,9 +26,9 @@ impl Node {
         let raise = u32::from(self.config.planted != Some(Planted::StaleEpoch));
         let mut claims = Vec::with_capacity(group.members.len());
         for member in &group.members {
-            let body_epoch = self.hosted.get(&member.nid).copied().unwrap_or(0) + raise;
+            let body_epoch = self.hosted.get(member.nid).unwrap_or(0) + raise;
             if self.config.planted != Some(Planted::KeepOnGrant) {
-                self.hosted.remove(&member.nid);
+                self.hosted.remove(member.nid);
             }
             self.departed.insert(member.nid, (to, self.now));
             self.report(member.nid, body_epoch, EventKind::Granted(to));
@@ -54,7 +54,7 @@ impl Node {
         if group.members.is_empty() || !group.members.iter().map(|m| m.nid).eq(claimed) {
             return Err(Refusal::Malformed);
         }
-        if transfer.claims.iter().any(|claim| self.hosted.contains_key(&claim.nid)) {
+        if transfer.claims.iter().any(|claim| self.hosted.contains(claim.nid)) {
             return Err(Refusal::Known);
         }
         if self.hosted.len() + group.members.len() > self.config.bodies_max && transfer.returned.is_none() {
@@ -100,7 +100,7 @@ impl Node {
     fn lay_out(&mut self, from: RegionId, transfer: &Transfer) {
         self.counters.unplaceable += 1;
         for claim in &transfer.claims {
-            if self.hosted.contains_key(&claim.nid) {
+            if self.hosted.contains(claim.nid) {
                 continue;
             }
             self.departed.remove(&claim.nid);

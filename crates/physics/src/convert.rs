@@ -1,6 +1,6 @@
 //! The few conversions between our plain types and the engine's.
 
-use nimbus_model::{Aabb, Pose, Velocity};
+use nimbus_model::{Aabb, Pose, Vec3, Velocity};
 use rapier3d::dynamics::RigidBody;
 use rapier3d::parry::bounding_volume::Aabb as EngineAabb;
 use rapier3d::prelude::Pose as EnginePose;
@@ -26,9 +26,9 @@ pub(crate) fn aabb(aabb: &EngineAabb) -> Aabb {
 
 /// True for a state the engine can go on from. Comparisons are false for NaN, so this catches it too.
 pub(crate) fn is_sane(pose: &Pose, velocity: &Velocity) -> bool {
-    pose.position.abs().max_element() <= LIMIT
-        && velocity.linear.abs().max_element() <= LIMIT
-        && velocity.angular.abs().max_element() <= LIMIT
-        && pose.is_valid()
-        && velocity.is_valid()
+    let within = |vector: Vec3| vector.abs().cmple(Vec3::splat(LIMIT)).all();
+    within(pose.position)
+        && within(velocity.linear)
+        && within(velocity.angular)
+        && (pose.rotation.length_squared() - 1.0).abs() < 1e-2
 }

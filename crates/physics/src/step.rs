@@ -1,13 +1,16 @@
 //! One tick of the world.
 
-use nimbus_model::{Nid, Pose, Velocity};
+use nimbus_model::{Nid, Pose, StateUpdate, Velocity};
 
 use crate::events::ContactEvent;
 use crate::{PhysicsWorld, convert};
 
 /// What happened during a step. All lists are sorted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepReport {
+    /// Every body that is awake now, close together in memory: the cheapest way to look at all of them. The engine
+    /// knows of no reigns, so the epochs are zero, for the owner to fill in.
+    pub moved: Vec<StateUpdate>,
     /// Touches that began or ended.
     pub contacts: Vec<ContactEvent>,
     /// Bodies whose state had become absurd; they are no longer in the world, nor are their joints.
@@ -29,6 +32,8 @@ impl PhysicsWorld {
         self.engine.step_with_events(&(), &self.events);
         self.fresh.clear();
 
+        self.report.moved.clear();
+        self.report.moved.reserve(self.awake.len());
         self.report.contacts.clear();
         self.report.quarantined.clear();
         self.report.fell_asleep.clear();
@@ -44,6 +49,11 @@ impl PhysicsWorld {
     pub fn step_bare(&mut self) {
         self.apply_pending();
         self.engine.step_with_events(&(), &());
+    }
+
+    /// Takes the list of awake bodies out of the last step's report.
+    pub fn take_moved(&mut self) -> Vec<StateUpdate> {
+        std::mem::take(&mut self.report.moved)
     }
 
     /// What happened during the last step.
@@ -67,7 +77,9 @@ impl PhysicsWorld {
                 report.quarantined.push(nid);
             }
             let stays = !body.is_sleeping();
-            if !stays {
+            if stays {
+                report.moved.push(StateUpdate { nid, body_epoch: 0, pose, velocity });
+            } else {
                 report.fell_asleep.push(nid);
                 if let Some(Some(slot)) = slots.get_mut(handle.into_raw_parts().0 as usize) {
                     slot.awake = false;
@@ -90,6 +102,13 @@ impl PhysicsWorld {
             }
             report.woke.extend(joined.iter().map(|(nid, _)| *nid));
             awake.merge(&joined);
+            report.moved.extend(joined.iter().map(|&(nid, handle)| {
+                let body = &engine.bodies[handle];
+                let (pose, velocity) = (convert::pose(body.position()), convert::velocity(body));
+                StateUpdate { nid, body_epoch: 0, pose, velocity }
+            }));
+            // Two sorted runs, which this sort merges in one pass.
+            report.moved.sort_by_key(|moved| moved.nid);
         }
         report.woke.sort_unstable();
     }
@@ -107,6 +126,7 @@ impl PhysicsWorld {
         nids.dedup();
         nids.retain(|nid| self.index.contains(*nid));
         self.remove(&nids);
+        self.report.moved.retain(|moved| nids.binary_search(&moved.nid).is_err());
         for list in [&mut self.report.fell_asleep, &mut self.report.woke] {
             list.retain(|nid| nids.binary_search(nid).is_err());
         }

@@ -1,6 +1,6 @@
 //! The servers of one process: a thread for each region, linked in memory.
 
-use nimbus_model::{RegionId, Tick, World};
+use nimbus_model::{Mixer, RegionId, Tick, World};
 use nimbus_node::{Node, NodeConfig, Policy};
 use nimbus_space::{LayoutError, PartitionMap};
 use nimbus_wire::GatewayId;
@@ -95,13 +95,12 @@ impl RunEnd {
 
 /// One number for the states of all servers, given in order of region.
 pub fn combine(hashes: impl IntoIterator<Item = (RegionId, u64)>) -> u64 {
-    let mut combined = 0xcbf2_9ce4_8422_2325;
+    let mut mixer = Mixer::new();
     for (region, hash) in hashes {
-        for byte in region.0.to_le_bytes().into_iter().chain(hash.to_le_bytes()) {
-            combined = (combined ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        mixer.word(u64::from(region.0));
+        mixer.word(hash);
     }
-    combined
+    mixer.finish()
 }
 
 /// The partition a world starts with, and the regions that need a server.

@@ -16,6 +16,12 @@ use tungstenite::{Message, WebSocket};
 /// Long enough for a loaded machine; nothing waits that long when all is well.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// A scene without the bodies that it adds later, so that bodies can be counted.
+fn build(scene: &str, servers: u16) -> Result<nimbus_model::World, String> {
+    let world = nimbus_scenes::build(scene, &SceneParams::on(servers)).map_err(|error| error.to_string())?;
+    Ok(nimbus_model::World { injections: Vec::new(), ..world })
+}
+
 struct World {
     cluster: EmbeddedCluster,
     web: Web,
@@ -23,12 +29,9 @@ struct World {
 
 impl World {
     fn start(scene: &str, servers: u16) -> World {
-        let world = nimbus_scenes::build(scene, &SceneParams::on(servers)).unwrap();
+        let world = build(scene, servers).unwrap();
         let list = nimbus_scenes::all().iter();
         let list = list.map(|scene| SceneInfo { name: scene.name.to_owned(), about: scene.about.to_owned() }).collect();
-        let build = |name: &str, servers| {
-            nimbus_scenes::build(name, &SceneParams::on(servers)).map_err(|error| error.to_string())
-        };
         let scenes = Scenes { list, build: Arc::new(build) };
         let cluster = EmbeddedCluster::start(EmbeddedConfig { servers, scenes, ..EmbeddedConfig::new(world) }).unwrap();
         let web = Web::listen(IpAddr::from([127, 0, 0, 1]), 0).unwrap().serve(cluster.handle());
@@ -165,7 +168,7 @@ fn ball(position: Vec3) -> Spawn {
 #[test]
 fn clients_see_and_change_a_world_on_two_servers() {
     let world = World::start("crossing", 2);
-    let bodies = nimbus_scenes::build("crossing", &SceneParams::on(2)).unwrap().owned_bodies().count() as u64;
+    let bodies = build("crossing", 2).unwrap().owned_bodies().count() as u64;
     let mut viewer = Viewer::connect(world.web.address());
     assert!(viewer.until(|client| client.len() as u64 == bodies), "saw {} of {bodies}", viewer.client.len());
     assert_eq!(viewer.client.world(), Some("crossing"));
@@ -242,7 +245,7 @@ fn pages_from_elsewhere_are_kept_out() {
 #[test]
 fn no_body_is_lost_or_doubled() {
     let world = World::start("crossing", 2);
-    let bodies = nimbus_scenes::build("crossing", &SceneParams::on(2)).unwrap().owned_bodies().count();
+    let bodies = build("crossing", 2).unwrap().owned_bodies().count();
     world.wait("many hand-overs", |stats| stats.nodes.iter().map(|node| node.migrations).sum::<u64>() > 10);
     let end = world.stop();
     let owned: usize = end.nodes.iter().map(|node| node.bodies).sum();

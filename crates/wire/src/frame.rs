@@ -1,12 +1,12 @@
 //! The envelope every message between servers and gateways travels in.
 
-use nimbus_model::{RegionId, Tick};
+use nimbus_model::{RegionId, StateUpdate, Tick};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::PROTOCOL_VERSION;
 use crate::item::Item;
-use crate::states::{self, StateUpdate};
+use crate::states;
 
 /// Frames longer than this are refused unread.
 pub const FRAME_BYTES_MAX: usize = 8 << 20;

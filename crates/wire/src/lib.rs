@@ -14,8 +14,9 @@ mod states;
 pub use command::{Command, CommandRef, Order, Outcome};
 pub use frame::{Address, Content, DecodeError, FRAME_BYTES_MAX, Frame, GatewayId, LaneFrame};
 pub use item::{Claim, Item, Refusal, Transfer};
+pub use nimbus_model::StateUpdate;
 pub use payload::{PayloadError, decode_group, encode_group};
-pub use states::{STATES_PER_FRAME, StateUpdate};
+pub use states::STATES_PER_FRAME;
 
 /// Version of the frames between servers and gateways; peers of different versions do not talk.
 pub const PROTOCOL_VERSION: u8 = 1;

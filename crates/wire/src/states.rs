@@ -3,28 +3,16 @@
 //! Layout: count (u32), then per body, in order of id: the id as a difference to the one before, the epoch (both as
 //! variable-length integers), and 13 floats.
 
-use nimbus_model::{Nid, Pose, Quat, Vec3, Velocity};
+use nimbus_model::{Nid, Pose, Quat, StateUpdate, Vec3, Velocity};
 
 use crate::frame::DecodeError;
 
 /// How many updates one frame carries at the most; a sender with more cuts them into several frames.
 pub const STATES_PER_FRAME: usize = 4096;
 
-/// Where a body is and how it moves, as its owner says.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StateUpdate {
-    /// Which body.
-    pub nid: Nid,
-    /// Under which reign; an observer that knows a higher one ignores the update.
-    pub body_epoch: u32,
-    /// Where.
-    pub pose: Pose,
-    /// How it moves.
-    pub velocity: Velocity,
-}
-
 const FLOATS: usize = 13;
 const BYTES_MIN: usize = 2 + FLOATS * 4;
+const BYTES_MAX: usize = 10 + 5 + FLOATS * 4;
 
 pub(crate) fn encode(updates: &[StateUpdate], bytes: &mut Vec<u8>) {
     debug_assert!(updates.windows(2).all(|w| w[0].nid < w[1].nid), "updates go out in order of id");
@@ -32,14 +20,15 @@ pub(crate) fn encode(updates: &[StateUpdate], bytes: &mut Vec<u8>) {
     bytes.extend_from_slice(&(updates.len() as u32).to_le_bytes());
     let mut before = 0;
     for update in updates {
-        put_varint(update.nid.0.wrapping_sub(before), bytes);
+        // Each body is put together apart and appended at once: one check of the buffer's room instead of many.
+        let mut packed = [0u8; BYTES_MAX];
+        let mut length = put_varint(update.nid.0.wrapping_sub(before), &mut packed, 0);
         before = update.nid.0;
-        put_varint(u64::from(update.body_epoch), bytes);
-        let mut packed = [0u8; FLOATS * 4];
-        for (slot, value) in packed.chunks_exact_mut(4).zip(floats(update)) {
-            slot.copy_from_slice(&value.to_le_bytes());
+        length = put_varint(u64::from(update.body_epoch), &mut packed, length);
+        for (slot, value) in packed[length..].as_chunks_mut().0.iter_mut().zip(floats(update)) {
+            *slot = value.to_le_bytes();
         }
-        bytes.extend_from_slice(&packed);
+        bytes.extend_from_slice(&packed[..length + FLOATS * 4]);
     }
 }
 
@@ -62,8 +51,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<StateUpdate>, DecodeError> {
         let (packed, tail) = rest.split_at_checked(FLOATS * 4).ok_or(DecodeError::Malformed)?;
         rest = tail;
         let mut f = [0f32; FLOATS];
-        for (value, raw) in f.iter_mut().zip(packed.chunks_exact(4)) {
-            *value = f32::from_le_bytes([raw[0], raw[1], raw[2], raw[3]]);
+        for (value, raw) in f.iter_mut().zip(packed.as_chunks().0) {
+            *value = f32::from_le_bytes(*raw);
         }
         let update = StateUpdate {
             nid: Nid(nid),
@@ -85,15 +74,22 @@ fn floats(update: &StateUpdate) -> [f32; FLOATS] {
     [p.x, p.y, p.z, q.x, q.y, q.z, q.w, l.x, l.y, l.z, a.x, a.y, a.z]
 }
 
-fn put_varint(mut value: u64, bytes: &mut Vec<u8>) {
+/// Writes a variable-length integer at a place and returns the place behind it.
+fn put_varint(mut value: u64, bytes: &mut [u8; BYTES_MAX], mut at: usize) -> usize {
     while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
+        bytes[at] = value as u8 | 0x80;
         value >>= 7;
+        at += 1;
     }
-    bytes.push(value as u8);
+    bytes[at] = value as u8;
+    at + 1
 }
 
 fn take_varint(bytes: &mut &[u8]) -> Result<u64, DecodeError> {
+    if let [byte @ 0..0x80, rest @ ..] = *bytes {
+        *bytes = rest;
+        return Ok(u64::from(*byte));
+    }
     let mut value = 0u64;
     for shift in (0..64).step_by(7) {
         let (&byte, rest) = bytes.split_first().ok_or(DecodeError::Malformed)?;
