@@ -1,9 +1,9 @@
 //! The gateway itself: the order in which a tick does things, and the way in for frames, clients and the shell.
 
-use nimbus_model::{ClientId, Nid, RegionId, Tick, World};
+use nimbus_model::{ClientId, Nid, RegionId, Tick, World, nearest};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{
-    Bounds, CLIENT_PROTOCOL, FromClient, Parsed, RegionShape, Reject, SceneInfo, ToClient, WorldStats, nearest,
+    Bounds, CLIENT_PROTOCOL, FromClient, Parsed, RegionShape, Reject, SceneInfo, ToClient, WorldStats,
 };
 use nimbus_wire::{Address, Command, CommandRef, Content, Frame, GatewayId, Item, Order, Outcome, StateUpdate};
 use std::sync::Arc;

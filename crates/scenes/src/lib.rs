@@ -12,7 +12,7 @@ mod masonry;
 mod regions;
 mod scenes;
 
-use nimbus_model::{Layout, World};
+use nimbus_model::{Layout, World, edits};
 use thiserror::Error;
 
 pub use scenes::cubes_901::PLAYER as CUBES_901_PLAYER;
@@ -111,22 +111,6 @@ pub fn on_one_server(world: &World) -> World {
     World { layout: Layout::columns(1, 200.0), ..world.clone() }
 }
 
-/// How many letters must be put in, taken out or exchanged to turn one word into the other.
-fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, other) in b.iter().enumerate() {
-            let exchanged = diagonal + usize::from(letter != *other);
-            diagonal = row[j + 1];
-            row[j + 1] = exchanged.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,14 +127,6 @@ mod tests {
             assert!(all().iter().all(|scene| text.contains(scene.name)), "{text}");
         }
         assert!(build(&"x".repeat(10_000), &params).unwrap_err().to_string().len() < 400);
-    }
-
-    #[test]
-    fn edits_counts_single_letters() {
-        assert_eq!(edits("rain", "rain"), 0);
-        assert_eq!(edits("", "rain"), 4);
-        assert_eq!(edits("train", "rain"), 1);
-        assert_eq!(edits("rian", "rain"), 2);
     }
 
     #[test]

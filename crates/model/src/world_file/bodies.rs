@@ -4,11 +4,10 @@ use glam::Vec3;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::nearest::nearest;
 use super::reader::{Node, Table, shown};
 use super::shapes::{read_pose, read_shape};
 use super::{BODIES_MAX, COORDINATE_MAX, NAME_MAX, SPIN_MAX};
-use crate::{Aabb, BodyDesc, BodyKind, BodySpawn, Groups, LockedAxes, Pose, Velocity};
+use crate::{Aabb, BodyDesc, BodyKind, BodySpawn, Groups, LockedAxes, Pose, Velocity, nearest};
 
 /// Keys that say what a body is; also those of a choice of an injection.
 pub(super) const DESC_KEYS: &[&str] = &[

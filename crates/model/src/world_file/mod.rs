@@ -7,7 +7,6 @@ mod bodies;
 mod events;
 mod joints;
 mod layouts;
-mod nearest;
 mod problem;
 mod reader;
 mod shapes;

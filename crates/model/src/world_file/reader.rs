@@ -5,8 +5,8 @@ use std::fmt;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::nearest::nearest;
 use super::problem::Sink;
+use crate::nearest;
 
 /// How far the squared length of a direction or rotation may be from one before it is brought back to unit length.
 /// Anything nearer is kept to the bit, so that a written world is read back unchanged.

@@ -1,10 +1,10 @@
 //! Text messages from a client: commands, parsed into values that cannot be wrong or into a reason for a person.
 
-use nimbus_model::{BodyDesc, Nid, Pose, Quat, Shape, Vec3};
+use nimbus_model::{BodyDesc, Nid, Pose, Quat, Shape, Vec3, nearest};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{TEXT_BYTES_MAX, nearest};
+use super::TEXT_BYTES_MAX;
 
 /// Slowest speed of the timeline.
 pub const SPEED_MIN: f32 = 0.05;

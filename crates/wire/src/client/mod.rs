@@ -6,12 +6,10 @@
 
 pub mod bodies;
 mod from_client;
-mod nearest;
 mod stats;
 mod to_client;
 
 pub use from_client::{ELEMENTS_MAX, FromClient, Parsed, Reject, SPEED_MAX, SPEED_MIN, STEP_TICKS_MAX, Spawn};
-pub use nearest::nearest;
 pub use stats::{NodeStats, WorldStats};
 pub use to_client::{Bounds, RegionShape, SceneInfo, StaticBody, ToClient};
 

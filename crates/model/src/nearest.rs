@@ -4,7 +4,7 @@
 const WORD_MAX: usize = 64;
 
 /// The candidate with the smallest edit distance to `word`, if it is near enough to be a likely slip.
-pub(super) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+pub fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let length = word.chars().take(WORD_MAX + 1).count();
     if length > WORD_MAX {
         return None;
@@ -12,14 +12,14 @@ pub(super) fn nearest<'c>(word: &str, candidates: impl IntoIterator<Item = &'c s
     candidates
         .into_iter()
         .filter(|c| c.chars().take(WORD_MAX + 1).count() <= WORD_MAX)
-        .map(|c| (distance(word, c), c))
+        .map(|c| (edits(word, c), c))
         .filter(|&(steps, c)| steps <= 2.max(length.max(c.chars().count()) / 3))
         .min_by_key(|&(steps, _)| steps)
         .map(|(_, c)| c)
 }
 
-/// Levenshtein distance: how many letters to insert, delete or replace, ignoring case.
-fn distance(a: &str, b: &str) -> usize {
+/// Edit distance (Levenshtein's): how many letters to insert, delete or replace, ignoring case.
+pub fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.to_lowercase().chars().enumerate() {
@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn distances_are_those_of_levenshtein() {
         for (a, b, steps) in [("", "abc", 3), ("kitten", "sitting", 3), ("Radius", "radius", 0), ("flaw", "lawn", 2)] {
-            assert_eq!(distance(a, b), steps, "{a} {b}");
+            assert_eq!(edits(a, b), steps, "{a} {b}");
         }
     }
 
