@@ -37,6 +37,8 @@ pub enum Planted {
     SilentDeath,
     /// Gateways are not told of bodies that commands and injections make.
     SilentBirth,
+    /// A world that is loaded anew is ignored.
+    DeafToLoads,
     /// What injections add at skipped ticks is never made.
     SkippedBirths,
     /// The log has what took effect in another order than it did.
@@ -45,7 +47,7 @@ pub enum Planted {
 
 impl Planted {
     /// All of them, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 11] = [
+    pub const ALL: [(&'static str, Planted); 12] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),
         ("keep-on-grant", Planted::KeepOnGrant),
@@ -55,6 +57,7 @@ impl Planted {
         ("deaf-to-acks", Planted::DeafToAcks),
         ("silent-death", Planted::SilentDeath),
         ("silent-birth", Planted::SilentBirth),
+        ("deaf-to-loads", Planted::DeafToLoads),
         ("skipped-births", Planted::SkippedBirths),
         ("unlogged-order", Planted::UnloggedOrder),
     ];

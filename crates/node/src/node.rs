@@ -244,6 +244,7 @@ impl Node {
                     self.suspect_everyone();
                 }
             }
+            Change::Load { .. } if self.config.planted == Some(Planted::DeafToLoads) => {}
             Change::Load { at, era, world, map } => {
                 self.world = world.clone();
                 self.era = *era;

@@ -92,6 +92,7 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
         Planted::FastArrival => &["sound state"],
         Planted::DeafToAcks => &["bounded queues"],
         Planted::SilentDeath | Planted::SilentBirth => &["mirror"],
+        Planted::DeafToLoads => &["one era"],
         Planted::SkippedBirths => &["births"],
         Planted::UnloggedOrder => &["replay"],
     }

@@ -58,7 +58,7 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     for block in 0..blocks {
         // The same world from the same state, stepped with nothing around it, tick by tick in turn with the server:
         // both do the same physics. Both start from a snapshot, because a restored world lies closer together in memory
-        // and is up to a quarter faster than one that has grown.
+        // and is faster than one that has grown.
         // Where exactly it lies is luck and worth a few percent, so there are many blocks and the two take turns at being
         // restored first.
         let snapshots = (node.snapshot(), node.physics().snapshot());
