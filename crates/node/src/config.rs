@@ -13,6 +13,51 @@ pub enum Policy {
     /// Scheme 1.b: the same, but the sender keeps the body until the receiver has acknowledged it.
     #[default]
     Exclusive,
+    /// Aura projection: what may touch is brought together on one server before it can.
+    Aura,
+}
+
+/// How the speed is judged with which a body may reach another one before it is known elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Reach {
+    /// The greatest speed found around the body, and what it can gain on the way.
+    #[default]
+    Neighbourhood,
+    /// The greatest speed that the world promises, for every body: the original formula, kept as a reference.
+    Tolerance,
+}
+
+/// The settings of the aura policy.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuraConfig {
+    /// How a body's reach is judged.
+    pub reach: Reach,
+    /// Every reach is multiplied by this. One is right; less shows that the size matters.
+    pub scale: f32,
+    /// Frames between servers go out every so many ticks.
+    pub send_every: u32,
+    /// Greatest time from a wake-up until its frames are sent, milliseconds.
+    pub compute_ms: f32,
+    /// Greatest difference between two servers' clocks, milliseconds.
+    pub skew_ms: f32,
+    /// Copies sent of every frame that carries bodies. More than one where frames can be lost.
+    pub copies: u8,
+    /// A cluster of more bodies stays where it is, with a breach.
+    pub cluster_max: usize,
+}
+
+impl Default for AuraConfig {
+    fn default() -> Self {
+        AuraConfig {
+            reach: Reach::Neighbourhood,
+            scale: 1.0,
+            send_every: 1,
+            compute_ms: 0.0,
+            skew_ms: 0.0,
+            copies: 1,
+            cluster_max: 4_096,
+        }
+    }
 }
 
 /// A mistake built in on purpose, so that a checker can prove that it would notice. Only tests and the simulator ask for
@@ -74,6 +119,8 @@ pub struct NodeConfig {
     pub gateways: Vec<GatewayId>,
     /// Who should own what.
     pub policy: Policy,
+    /// How the aura policy judges.
+    pub aura: AuraConfig,
     /// Most bodies it hosts; a transfer beyond is refused and goes back.
     pub bodies_max: usize,
     /// Most bodies it gives away in one tick.
@@ -94,6 +141,7 @@ impl NodeConfig {
             origin: Origin(region.0 + 1),
             gateways: Vec::new(),
             policy: Policy::default(),
+            aura: AuraConfig::default(),
             bodies_max: 100_000,
             grants_max: 256,
             silence_ticks: 8,

@@ -7,6 +7,7 @@
 //! The same snapshot and the same [`TickLog`]s give the same bits: see [`Node::replay`].
 
 mod birth;
+mod breach;
 mod config;
 mod counters;
 mod event;
@@ -21,7 +22,8 @@ mod reigns;
 mod snapshot;
 mod transfer;
 
-pub use config::{NodeConfig, Planted, Policy};
+pub use breach::{Breach, Factor};
+pub use config::{AuraConfig, NodeConfig, Planted, Policy, Reach};
 pub use counters::Counters;
 pub use event::{Cause, Event, EventKind};
 pub use inbox::Input;

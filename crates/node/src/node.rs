@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::breach::Breach;
 use crate::config::{NodeConfig, Planted, Policy};
 use crate::counters::Counters;
 use crate::event::{Cause, Event, EventKind};
@@ -90,6 +91,8 @@ pub struct Node {
     log: Vec<TickLog>,
     #[serde(skip)]
     events: Vec<Event>,
+    #[serde(skip)]
+    breaches: Vec<Breach>,
 }
 
 impl Node {
@@ -120,6 +123,7 @@ impl Node {
             injected: Vec::new(),
             log: Vec::new(),
             events: Vec::new(),
+            breaches: Vec::new(),
         };
         node.populate();
         node
@@ -446,6 +450,11 @@ impl Node {
     /// What happened since the last call.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
+    }
+
+    /// Promises that became void since the last call.
+    pub fn take_breaches(&mut self) -> Vec<Breach> {
+        std::mem::take(&mut self.breaches)
     }
 
     /// The log since the last call; empty unless the configuration asks for a log.

@@ -1,10 +1,10 @@
 //! What a universe is made of, and what became of it.
 
-use nimbus_node::{Planted, Policy};
+use nimbus_node::{AuraConfig, Breach, Planted, Policy};
 
 use crate::checkers::Violation;
 use crate::faults::{FaultCounts, Faults};
-use crate::network::Nanos;
+use crate::network::{LinkModel, Nanos};
 
 /// What a universe is made of. Two universes of the same configuration are the same, bit for bit.
 #[derive(Clone, Debug)]
@@ -21,6 +21,10 @@ pub struct UniverseConfig {
     pub ticks: u64,
     /// Who should own what.
     pub policy: Policy,
+    /// How the aura policy judges.
+    pub aura: AuraConfig,
+    /// What every link is like, exactly; drawn from the seed unless told.
+    pub link: Option<LinkModel>,
     /// What goes wrong.
     pub faults: Faults,
     /// A mistake on purpose.
@@ -47,6 +51,8 @@ impl UniverseConfig {
             seed,
             ticks,
             policy: Policy::default(),
+            aura: AuraConfig::default(),
+            link: None,
             faults: Faults::default(),
             planted: None,
             frame_ns: None,
@@ -96,6 +102,8 @@ pub struct Outcome {
     pub refused: u64,
     /// How often each fault struck.
     pub faults: FaultCounts,
+    /// Promises that became void, in order of time; only the first few thousand are kept.
+    pub breaches: Vec<Breach>,
     /// Commands that clients gave.
     pub commands: u64,
     /// Frames sent between servers and gateways.

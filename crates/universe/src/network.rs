@@ -71,6 +71,8 @@ struct Link {
 #[derive(Debug)]
 pub struct Network {
     model: LinkModel,
+    /// Whether every link is exactly like the model.
+    exact: bool,
     rng: Rng,
     links: BTreeMap<(Actor, Actor), Link>,
     overrides: BTreeMap<(Actor, Actor), LinkModel>,
@@ -89,6 +91,7 @@ impl Network {
     pub fn new(model: LinkModel, seed: u64) -> Network {
         Network {
             model,
+            exact: false,
             rng: Rng::stream(seed, 1),
             links: BTreeMap::new(),
             overrides: BTreeMap::new(),
@@ -97,6 +100,11 @@ impl Network {
             frames: 0,
             bytes: 0,
         }
+    }
+
+    /// A network whose links are all exactly like this model.
+    pub fn exact(model: LinkModel, seed: u64) -> Network {
+        Network { exact: true, ..Network::new(model, seed) }
     }
 
     /// Gives one direction between two actors a model of its own.
@@ -157,9 +165,10 @@ impl Network {
     }
 
     fn link(&mut self, from: Actor, to: Actor) -> &mut Link {
-        let (model, overrides, rng) = (&self.model, &self.overrides, &mut self.rng);
+        let (model, exact, overrides, rng) = (&self.model, self.exact, &self.overrides, &mut self.rng);
         self.links.entry((from, to)).or_insert_with(|| {
-            let model = overrides.get(&(from, to)).copied().unwrap_or_else(|| model.varied(rng));
+            let usual = || if exact { *model } else { model.varied(rng) };
+            let model = overrides.get(&(from, to)).copied().unwrap_or_else(usual);
             Link { model, free_at: 0, last_arrival: 0 }
         })
     }

@@ -25,6 +25,8 @@ const LEAD_TICKS: u64 = 40;
 const INSPECT_TICKS: u64 = 20;
 /// How long everything may take to settle once the faults have ended.
 const SETTLE_TICKS: u64 = 240;
+/// How many breaches an outcome lists.
+const BREACHES_KEPT: usize = 4_096;
 /// Servers wake up to this long after a tick is due, each always by the same delay.
 const PHASE_MAX: Nanos = 2 * MS;
 
@@ -83,6 +85,7 @@ impl Universe {
             let mut node_config = NodeConfig::new(RegionId(i as u16));
             node_config.gateways.clone_from(&gateways);
             node_config.policy = config.policy;
+            node_config.aura = config.aura;
             node_config.planted = config.planted;
             node_config.log = config.checked;
             if config.faults.has(Fault::Full) && i == 0 {
@@ -99,7 +102,10 @@ impl Universe {
             })
             .collect();
         let mut universe = Universe {
-            network: Network::new(config.faults.link_model(config.seed), config.seed),
+            network: match config.link {
+                Some(model) => Network::exact(model, config.seed),
+                None => Network::new(config.faults.link_model(config.seed), config.seed),
+            },
             plan: Plan::new(&config.faults, config.seed, count as u16, config.ticks),
             players: Players::new(config.seed, config.commands),
             clients: (0..config.clients).map(|_| Client::default()).collect(),
@@ -166,6 +172,11 @@ impl Universe {
     /// The tick of the timeline that has passed.
     pub fn tick(&self) -> Tick {
         self.tick
+    }
+
+    /// What has become of it so far.
+    pub fn outcome(&self) -> &Outcome {
+        &self.outcome
     }
 
     /// The servers, in order of region.
@@ -345,6 +356,8 @@ impl Universe {
                 self.checkers.observe(&event);
             }
         }
+        let room = BREACHES_KEPT.saturating_sub(self.outcome.breaches.len());
+        self.outcome.breaches.extend(node.take_breaches().into_iter().take(room));
         let log = node.take_log();
         if let Some(proof) = self.proofs.get_mut(i) {
             proof.extend(log);

@@ -170,7 +170,8 @@ fn policy(name: &str) -> Result<Policy, String> {
     match name {
         "exclusive" => Ok(Policy::Exclusive),
         "forgetful" => Ok(Policy::Forgetful),
-        _ => Err("write exclusive or forgetful".to_owned()),
+        "aura" => Ok(Policy::Aura),
+        _ => Err("write aura, exclusive or forgetful".to_owned()),
     }
 }
 
