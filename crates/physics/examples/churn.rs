@@ -73,6 +73,18 @@ fn main() {
         "restore              {:>9.3} ms",
         time(10, || restored += PhysicsWorld::restore(&bytes).map_or(0, |world| world.len()))
     );
+    let mut scratch = PhysicsWorld::scratch(&model, 0);
+    for count in [1, 10, 100] {
+        let nids: Vec<Nid> = world.nids().take(count).collect();
+        let group = world.remove(&nids);
+        for ticks in [0, 1, 8] {
+            let catch_up = time(100, || {
+                restored += scratch.catch_up(group.clone(), ticks, |_, _| {}).map_or(0, |group| group.members.len());
+            });
+            println!("catch up {count:>3} by {ticks}    {catch_up:>9.3} ms");
+        }
+        world.insert(group).expect("what came out goes in");
+    }
     println!("({sum} {hash:x} {restored})");
 }
 

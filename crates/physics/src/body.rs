@@ -14,6 +14,7 @@ use crate::convert::engine_pose;
 use crate::quiet;
 
 /// What this crate keeps about a body beside the engine's own record.
+#[derive(Clone)]
 pub(crate) struct Slot {
     pub(crate) nid: Nid,
     pub(crate) desc: Arc<BodyDesc>,

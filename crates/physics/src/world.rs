@@ -64,13 +64,18 @@ impl PhysicsWorld {
     ///
     /// Statics that cannot be built are left out and listed by [`PhysicsWorld::refused_statics`].
     pub fn new(world: &World, era: u16) -> Self {
+        PhysicsWorld::with_slots(world, era, SLOTS_BELOW_STATICS)
+    }
+
+    /// A world with the statics of the description, and so many collider slots kept below them.
+    pub(crate) fn with_slots(world: &World, era: u16, slots_below_statics: usize) -> Self {
         let mut engine = Engine::new();
         // A description is checked where it is read; a bad one here must still not poison every body.
         engine.gravity = if world.gravity.is_finite() { world.gravity } else { nimbus_model::Vec3::ZERO };
         engine.integration_parameters.dt = 1.0 / world.tick_hz.max(1) as f32;
 
         let mut this = PhysicsWorld::around(engine);
-        let dummies = this.reserve_low_colliders();
+        let dummies = this.reserve_low_colliders(slots_below_statics);
         for (index, spawn) in world.statics() {
             let nid = Nid::of_world(era, index);
             if let Err(error) = this.insert_static(nid, spawn) {
@@ -165,9 +170,9 @@ impl PhysicsWorld {
         handle
     }
 
-    fn reserve_low_colliders(&mut self) -> Vec<ColliderHandle> {
+    fn reserve_low_colliders(&mut self, slots: usize) -> Vec<ColliderHandle> {
         let dummy = ColliderBuilder::ball(1.0).build();
-        (0..SLOTS_BELOW_STATICS).map(|_| self.engine.colliders.insert(dummy.clone())).collect()
+        (0..slots).map(|_| self.engine.colliders.insert(dummy.clone())).collect()
     }
 
     /// Frees the reserved slots so that the lowest is used first.
