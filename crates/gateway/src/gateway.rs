@@ -212,6 +212,7 @@ impl Gateway {
         } else {
             match frame.content {
                 Content::Lane(lane) => self.lanes.receive(region, lane),
+                Content::Auras(_) => self.counters.items_bad += 1,
                 Content::States(_) if self.states.len() >= STATE_FRAMES_MAX => self.counters.frames_overflow += 1,
                 Content::States(updates) => {
                     self.states.push((Voice { region, epoch: frame.epoch, tick: frame.tick }, updates));
@@ -372,7 +373,12 @@ impl Gateway {
                     }
                 }
             }
-            Item::Transfer(_) | Item::Order(_) => counters.items_bad += 1,
+            Item::Transfer(_)
+            | Item::Order(_)
+            | Item::Rests(_)
+            | Item::Stirs(_)
+            | Item::Offer { .. }
+            | Item::Accept { .. } => counters.items_bad += 1,
         });
     }
 

@@ -1,7 +1,7 @@
 //! The ordered lanes between the gateway and every region.
 
 use nimbus_model::{RegionId, Tick};
-use nimbus_wire::lane::{Incoming, Outgoing};
+use nimbus_wire::lane::{Incoming, Outgoing, RESEND_TICKS};
 use nimbus_wire::{Address, Content, Frame, Item, LaneFrame, Order};
 use std::collections::BTreeMap;
 
@@ -70,7 +70,7 @@ impl Lanes {
         for (region, lane) in &mut self.by_region {
             let ack = lane.incoming.mark();
             let owed = lane.incoming.take_owed_ack();
-            let frame = lane.outgoing.poll(sender.tick, ack);
+            let frame = lane.outgoing.poll(sender.tick, ack, RESEND_TICKS);
             let Some(frame) = frame.or_else(|| owed.then(|| LaneFrame { ack, ..LaneFrame::default() })) else {
                 continue;
             };

@@ -131,6 +131,14 @@ impl World {
         self.add(ground, Pose::at(Vec3::new(0.0, -1.0, 0.0)), Velocity::ZERO)
     }
 
+    /// The pushes that the world gives at a tick, when it was loaded at another.
+    pub fn pushes_at(&self, tick: Tick, loaded_at: Tick) -> &[ScriptedPush] {
+        let age = tick.since(loaded_at);
+        let start = self.script.partition_point(|push| push.tick.0 < age);
+        let count = self.script[start..].partition_point(|push| push.tick.0 == age);
+        &self.script[start..start + count]
+    }
+
     /// Greatest speed that any body may have, m/s: far above what is promised, far below what breaks the engine.
     pub fn speed_max(&self) -> f32 {
         16.0 * self.tolerances.speed

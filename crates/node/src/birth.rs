@@ -77,6 +77,8 @@ impl Node {
             self.report(nid, 1, EventKind::Born);
             if self.physics.contains(nid) {
                 self.hosted.insert(nid, 1);
+                let radius = self.physics.view(nid).map_or(0.0, |body| body.desc.shape.bounding_radius());
+                self.seam.largest_m = self.seam.largest_m.max(radius);
                 self.tell_hosted(nid, None);
             } else {
                 self.report(nid, 2, EventKind::Died(Cause::Unplaceable));
@@ -87,12 +89,12 @@ impl Node {
     /// Gives the scripted pushes of some ticks to the bodies that are here.
     pub(crate) fn push_scripted(&mut self, first: Tick, last: Tick, concerns: impl Fn(Nid) -> bool) {
         let world = self.world.clone();
-        let ages = first.since(self.loaded_at)..=last.since(self.loaded_at);
-        let start = world.script.partition_point(|push| push.tick.0 < *ages.start());
-        for push in world.script[start..].iter().take_while(|push| ages.contains(&push.tick.0)) {
-            let nid = World::nid(self.era, push.body);
-            if concerns(nid) && self.hosted.contains(nid) {
-                self.physics.change_velocity(nid, push.linear, push.angular);
+        for tick in first.0..=last.0 {
+            for push in world.pushes_at(Tick(tick), self.loaded_at) {
+                let nid = World::nid(self.era, push.body);
+                if concerns(nid) && self.hosted.contains(nid) {
+                    self.physics.change_velocity(nid, push.linear, push.angular);
+                }
             }
         }
     }

@@ -88,11 +88,17 @@ pub enum Planted {
     SkippedBirths,
     /// The log has what took effect in another order than it did.
     UnloggedOrder,
+    /// Auras pull in both directions, whatever the ranks.
+    NoRanks,
+    /// Bodies that injections add are not announced before they exist.
+    SuddenBirths,
+    /// A group that arrives late is not caught up.
+    NoCatchUp,
 }
 
 impl Planted {
     /// All of them, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 12] = [
+    pub const ALL: [(&'static str, Planted); 15] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),
         ("keep-on-grant", Planted::KeepOnGrant),
@@ -105,6 +111,9 @@ impl Planted {
         ("deaf-to-loads", Planted::DeafToLoads),
         ("skipped-births", Planted::SkippedBirths),
         ("unlogged-order", Planted::UnloggedOrder),
+        ("no-ranks", Planted::NoRanks),
+        ("sudden-births", Planted::SuddenBirths),
+        ("no-catch-up", Planted::NoCatchUp),
     ];
 }
 

@@ -29,6 +29,22 @@ pub struct Counters {
     pub quarantined: u64,
     /// Groups that the engine would not have; their bodies are reported dead.
     pub unplaceable: u64,
+    /// Bodies given away because they might touch another server's, or to go home.
+    pub pulls: u64,
+    /// Offers of islands to servers of higher rank.
+    pub offers: u64,
+    /// Auras sent to neighbours.
+    pub aura_updates: u64,
+    /// Bodies announced to neighbours at the last tick.
+    pub auras: u64,
+    /// Bodies of neighbours known at the last tick.
+    pub ghosts: u64,
+    /// Groups that were caught up, and the ticks they were caught up by.
+    pub catch_ups: u64,
+    /// Ticks that groups were caught up by.
+    pub catch_up_ticks: u64,
+    /// Promises that became void, by [`Factor`](crate::Factor).
+    pub breaches: [u64; 6],
     /// News for a gateway dropped because it did not keep up.
     pub feed_dropped: u64,
 }

@@ -3,12 +3,13 @@
 //! Frames come in any order and at any time. What they say takes effect at a tick, in an order that does not depend on
 //! when they came: by the tick at which it was said, then by sender, then by sequence.
 
-use nimbus_model::Tick;
+use nimbus_model::{RegionId, Tick};
 use nimbus_wire::lane::Incoming;
-use nimbus_wire::{Address, Item, LaneFrame};
+use nimbus_wire::{Address, AuraFrame, Item, LaneFrame};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use crate::breach::Factor;
 use crate::config::{Planted, Policy};
 use crate::node::Change;
 
@@ -33,14 +34,37 @@ pub enum Input {
         /// Up to which number.
         upto: u64,
     },
+    /// A neighbour's auras.
+    Auras {
+        /// Who sent them.
+        from: RegionId,
+        /// The tick they speak of.
+        tick: Tick,
+        /// The auras.
+        frame: AuraFrame,
+    },
+    /// The shell measured something beyond its limit.
+    Measured {
+        /// What.
+        factor: Factor,
+        /// The worst value since the last tick.
+        value: f32,
+    },
     /// A change of the whole world whose named tick has come.
     Change(Change),
 }
+
+/// Most frames of auras of one neighbour that wait for their tick.
+const AURA_FRAMES_MAX: usize = 16;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Inbox {
     lanes: BTreeMap<Address, Incoming>,
     acks: BTreeMap<Address, u64>,
+    /// The latest auras of each neighbour, and what takes effect only later.
+    auras: BTreeMap<RegionId, BTreeMap<Tick, AuraFrame>>,
+    /// The worst of what the shell measured since the last tick.
+    measured: BTreeMap<Factor, f32>,
     /// Items taken again by the planted bug that does not tell old from new.
     doubled: Vec<(Address, u64, Tick, Item)>,
 }
@@ -59,10 +83,35 @@ impl Inbox {
         lane.receive(frame.first, frame.items);
     }
 
+    /// Takes a neighbour's auras. They take effect after the tick they speak of; few wait at a time.
+    pub(crate) fn receive_auras(&mut self, from: Address, tick: Tick, frame: AuraFrame) {
+        if let Address::Region(region) = from {
+            let waiting = self.auras.entry(region).or_default();
+            waiting.insert(tick, frame);
+            if waiting.len() > AURA_FRAMES_MAX {
+                waiting.pop_first();
+            }
+        }
+    }
+
+    /// Notes a measurement beyond its limit.
+    pub(crate) fn measure(&mut self, factor: Factor, value: f32) {
+        let worst = self.measured.entry(factor).or_insert(value);
+        *worst = worst.max(value);
+    }
+
     /// Everything that takes effect at `tick`, in its one order.
     pub(crate) fn due(&mut self, tick: Tick, policy: Policy, inputs: &mut Vec<Input>) {
         let acks = std::mem::take(&mut self.acks);
         inputs.extend(acks.into_iter().map(|(from, upto)| Input::Ack { from, upto }));
+        let measured = std::mem::take(&mut self.measured);
+        inputs.extend(measured.into_iter().map(|(factor, value)| Input::Measured { factor, value }));
+        for (&from, waiting) in &mut self.auras {
+            let later = waiting.split_off(&tick);
+            if let Some((tick, frame)) = std::mem::replace(waiting, later).pop_last() {
+                inputs.push(Input::Auras { from, tick, frame });
+            }
+        }
         let mut items = Vec::new();
         for (&from, lane) in &mut self.lanes {
             if policy == Policy::Forgetful && matches!(from, Address::Region(_)) {

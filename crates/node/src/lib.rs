@@ -6,26 +6,35 @@
 //!
 //! The same snapshot and the same [`TickLog`]s give the same bits: see [`Node::replay`].
 
+mod announce;
 mod birth;
 mod breach;
 mod config;
 mod counters;
 mod event;
 mod feed;
+mod grid;
+mod horizon;
 mod inbox;
 mod log;
 mod node;
 mod orders;
 mod outbox;
 mod policy;
+mod pull;
+mod regional;
 mod reigns;
+mod scene;
+mod seam;
 mod snapshot;
 mod transfer;
+mod traverse;
 
 pub use breach::{Breach, Factor};
 pub use config::{AuraConfig, NodeConfig, Planted, Policy, Reach};
 pub use counters::Counters;
 pub use event::{Cause, Event, EventKind};
+pub use horizon::Horizon;
 pub use inbox::Input;
 pub use log::TickLog;
 pub use node::{Change, Node};

@@ -1,21 +1,25 @@
 //! The server itself: its state and the order of things within a tick.
 
 use nimbus_model::{BodyDesc, Mixer, Motion, Nid, RegionId, Tick, World};
-use nimbus_physics::PhysicsWorld;
+use nimbus_physics::{PhysicsWorld, ScratchWorld};
 use nimbus_space::PartitionMap;
+use nimbus_wire::lane::RESEND_TICKS;
 use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, StateUpdate};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::breach::Breach;
+use crate::announce::largest_of;
+use crate::breach::{Breach, Factor};
 use crate::config::{NodeConfig, Planted, Policy};
 use crate::counters::Counters;
 use crate::event::{Cause, Event, EventKind};
+use crate::horizon::Horizon;
 use crate::inbox::{Inbox, Input};
 use crate::log::TickLog;
 use crate::outbox::Outbox;
 use crate::reigns::Reigns;
+use crate::seam::Seam;
 
 /// Where bodies went is remembered for this long, so that commands can follow them.
 const DEPARTED_TICKS: u64 = 600;
@@ -87,19 +91,40 @@ pub struct Node {
     pub(crate) peer_epochs: BTreeMap<Address, u32>,
     pub(crate) counters: Counters,
     pub(crate) injected: Vec<Arc<BodyDesc>>,
+    pub(crate) horizon: Horizon,
+    pub(crate) seam: Seam,
+    /// Made when the first group has to be caught up.
+    #[serde(skip)]
+    pub(crate) scratch: Option<ScratchWorld>,
+    /// The time on the common timeline, as the shell last said it, microseconds.
+    #[serde(skip)]
+    pub(crate) clock_us: u64,
+    /// When the shell last woke it.
+    #[serde(skip)]
+    pub(crate) woke_us: u64,
+    /// The tick after which frames last went to other regions.
+    #[serde(skip)]
+    emitted: Tick,
     #[serde(skip)]
     log: Vec<TickLog>,
     #[serde(skip)]
     events: Vec<Event>,
     #[serde(skip)]
-    breaches: Vec<Breach>,
+    pub(crate) breaches: Vec<Breach>,
 }
 
 impl Node {
     /// A server for a region of a world that was loaded at tick `at`; its first tick will be `at + 1`.
     pub fn new(config: NodeConfig, world: Arc<World>, era: u16, map: PartitionMap, at: Tick) -> Node {
+        let seam = Seam { largest_m: largest_of(&world), ..Seam::default() };
         let mut node = Node {
             physics: PhysicsWorld::new(&world, era),
+            horizon: Horizon::new(&world, &config.aura),
+            seam,
+            scratch: None,
+            clock_us: 0,
+            woke_us: 0,
+            emitted: Tick(0),
             config,
             world,
             era,
@@ -137,6 +162,10 @@ impl Node {
             Content::Lane(lane) if for_me && frame.epoch >= known && self.outbox.was_sent(frame.from, lane.ack) => {
                 self.peer_epochs.insert(frame.from, frame.epoch);
                 self.inbox.receive(frame.from, lane, self.config.planted);
+            }
+            Content::Auras(auras) if for_me && frame.epoch >= known => {
+                self.time_frame(auras.sent_us);
+                self.inbox.receive_auras(frame.from, frame.tick, auras);
             }
             _ => self.counters.frames_void += 1,
         }
@@ -191,6 +220,7 @@ impl Node {
             _ => None,
         });
         let mut change = changes.next();
+        let mut lost = 0u32;
         for t in self.now.next().0..=tick.0 {
             self.now = Tick(t);
             while let Some(due) = change.filter(|change| change.at() <= self.now) {
@@ -200,6 +230,7 @@ impl Node {
             if self.now < tick {
                 // A tick that is skipped is not stepped, but what the world itself does then still happens.
                 self.counters.ticks_lost += 1;
+                lost += 1;
                 if self.config.planted != Some(Planted::SkippedBirths) {
                     self.inject(self.now);
                 }
@@ -209,11 +240,16 @@ impl Node {
         if self.loaded_at == tick {
             return;
         }
+        if lost > 0 {
+            self.breach(Factor::TimeLost, lost as f32, 0.0, Vec::new());
+        }
         for input in inputs {
             match input {
                 Input::Change(_) => {}
                 Input::Ack { from, upto } => self.take_ack(*from, *upto),
                 Input::Item { from, item, .. } => self.take_item(*from, item.clone()),
+                Input::Auras { from, tick, frame } => self.seam.hear(*from, *tick, self.now, frame),
+                Input::Measured { factor, value } => self.breach_measured(*factor, *value),
             }
         }
         self.inject(tick);
@@ -229,12 +265,24 @@ impl Node {
     /// Says what has to be said. Called once after the ticks of a wake-up.
     pub fn emit(&mut self, out: &mut Vec<Frame>) {
         let peers: BTreeSet<Address> = self.inbox.peers().chain(self.outbox.peers()).collect();
-        for peer in peers {
+        let regions_too = self.now.since(self.emitted) >= u64::from(self.config.aura.send_every);
+        for peer in peers.into_iter().filter(|peer| regions_too || !matches!(peer, Address::Region(_))) {
             let (mark, owed) = self.inbox.owed_ack(peer);
-            let lane = self.outbox.poll(peer, self.now, mark, self.forgets());
+            let hurried = matches!(peer, Address::Region(_)) && self.config.aura.copies > 1;
+            let patience = if hurried { 1 } else { RESEND_TICKS };
+            let lane = self.outbox.poll(peer, self.now, mark, patience, self.forgets());
             let lane = lane.or_else(|| owed.then(|| LaneFrame { ack: mark, first: 1, items: Vec::new() }));
             if let Some(lane) = lane {
-                out.push(self.frame(peer, Content::Lane(lane)));
+                let moves = lane.items.iter().any(|(_, item)| matches!(item, Item::Transfer(_)));
+                let copies = if hurried && moves { self.config.aura.copies } else { 1 };
+                let frame = self.frame(peer, Content::Lane(lane));
+                out.extend(std::iter::repeat_n(frame, usize::from(copies)));
+            }
+        }
+        if regions_too {
+            self.emitted = self.now;
+            if self.config.policy == Policy::Aura {
+                self.emit_auras(out);
             }
         }
         self.emit_states(out);
@@ -255,6 +303,9 @@ impl Node {
                 self.loaded_at = *at;
                 self.map = map.clone();
                 self.physics = PhysicsWorld::new(world, *era);
+                self.horizon = Horizon::new(world, &self.config.aura);
+                self.seam = Seam { largest_m: largest_of(world), ..Seam::default() };
+                self.scratch = None;
                 self.hosted.clear();
                 self.departed.clear();
                 self.returned.clear();
@@ -281,6 +332,14 @@ impl Node {
     fn take_item(&mut self, from: Address, item: Item) {
         match (from, item) {
             (Address::Region(region), Item::Transfer(transfer)) => self.adopt(region, transfer),
+            (Address::Region(region), Item::Rests(auras)) => self.seam.rest(region, auras),
+            (Address::Region(region), Item::Stirs(nids)) => self.seam.stir(region, &nids),
+            (Address::Region(region), Item::Offer { id, islands }) => {
+                self.seam.offers.heard.push((region, id, islands));
+            }
+            (Address::Region(region), Item::Accept { id, islands, until }) => {
+                self.seam.offers.accepted.push((region, id, islands, until));
+            }
             (_, Item::Order(order)) => self.carry_out(order),
             _ => self.counters.frames_void += 1,
         }
@@ -289,6 +348,7 @@ impl Node {
     fn step(&mut self) {
         let report = self.physics.step();
         let asleep = report.fell_asleep.clone();
+        let woke = report.woke.clone();
         let lost = report.quarantined.clone();
         for nid in lost {
             self.counters.quarantined += 1;
@@ -299,6 +359,7 @@ impl Node {
             self.bury(nid, Cause::LeftWorld);
         }
         self.tell_rested(&asleep);
+        self.follow_sleepers(&asleep, &woke);
     }
 
     /// One look at every awake body: who has left the world (the answer), who has left this region's volume, and
@@ -325,6 +386,14 @@ impl Node {
             reign.is_some()
         });
         strays
+    }
+
+    /// Partitions that were announced and are not in force yet.
+    pub(crate) fn next_maps(&self) -> impl Iterator<Item = &PartitionMap> {
+        self.changes.iter().filter_map(|change| match change {
+            Change::Map(map) => Some(map),
+            Change::Load { .. } => None,
+        })
     }
 
     /// True when transfers are forgotten as soon as they are sent.

@@ -85,6 +85,7 @@ impl Node {
     pub(crate) fn bury(&mut self, nid: Nid, cause: Cause) {
         let body_epoch = self.hosted.remove(nid).unwrap_or(0) + 1;
         self.physics.remove(&[nid]);
+        self.seam.drop_body(nid);
         self.report(nid, body_epoch, EventKind::Died(cause));
         if self.config.planted != Some(Planted::SilentDeath) {
             self.tell(&Item::Died { nid, body_epoch });

@@ -47,9 +47,9 @@ impl Outbox {
     }
 
     /// What to send to a peer now.
-    pub(crate) fn poll(&mut self, to: Address, now: Tick, ack: u64, forgets: bool) -> Option<LaneFrame> {
+    pub(crate) fn poll(&mut self, to: Address, now: Tick, ack: u64, patience: u64, forgets: bool) -> Option<LaneFrame> {
         let lane = self.lanes.get_mut(&to)?;
-        let frame = lane.poll(now, ack)?;
+        let frame = lane.poll(now, ack, patience)?;
         if forgets && matches!(to, Address::Region(_)) {
             lane.forget_sent();
         }

@@ -1,76 +1,26 @@
-//! Who should own what: schemes 1 and 1.b. A group changes server when nothing of it is left in its owner's volume.
+//! Who should own what, decided after every step.
 
-use nimbus_model::{Nid, RegionId, Vec3};
-use nimbus_wire::FRAME_BYTES_MAX;
-use nimbus_wire::lane::approximate_body_bytes;
-use std::collections::BTreeSet;
-
+use crate::config::Policy;
 use crate::node::Node;
-
-/// How long a group stays put after a neighbour gave it back.
-const REST_AFTER_RETURN_TICKS: u64 = 30;
-/// A group that takes more than this on the wire stays where it is.
-const GROUP_BYTES_MAX: usize = FRAME_BYTES_MAX / 2;
 
 impl Node {
     /// Finds the groups that should change server now and gives them away.
     pub(crate) fn apply_policy(&mut self) {
-        let mut outside = std::mem::take(&mut self.outside);
-        let suspects = std::mem::take(&mut self.suspects);
-        outside.extend(suspects.iter().filter(|nid| self.is_outside(**nid)));
-        outside.sort_unstable();
-        outside.dedup();
-
-        let mut settled: BTreeSet<Nid> = BTreeSet::new();
-        let mut granted = 0;
-        for nid in outside {
-            if !settled.contains(&nid) {
-                let linkage = self.physics.linkage(nid);
-                settled.extend(&linkage);
-                if let Some(to) = self.destination(&linkage) {
-                    if granted < self.config.grants_max && self.may_grant(to, &linkage) {
-                        granted += linkage.len();
-                        self.grant(&linkage, to);
-                    } else {
-                        self.counters.grants_deferred += 1;
-                        self.suspects.extend(linkage);
-                    }
-                }
-            }
+        match self.config.policy {
+            Policy::Forgetful | Policy::Exclusive => self.apply_regional(),
+            Policy::Aura => self.apply_auras(),
         }
     }
 
-    /// Notes bodies that must be looked at although they may be asleep.
-    pub(crate) fn suspect_everyone(&mut self) {
-        self.suspects.extend(self.hosted.iter().map(|(nid, _)| nid));
-    }
-
-    /// Where a group belongs, if not here: nothing of it may be left in this region's volume.
-    fn destination(&self, linkage: &[Nid]) -> Option<RegionId> {
-        let mut sum = Vec3::ZERO;
-        for &nid in linkage {
-            let body = self.physics.view(nid)?;
-            if self.map.meets(self.config.region, &body.aabb()) {
-                return None;
-            }
-            sum += body.pose.position;
-        }
-        let to = self.map.region_at(sum / linkage.len() as f32);
-        (to != self.config.region).then_some(to)
-    }
-
-    fn may_grant(&self, to: RegionId, linkage: &[Nid]) -> bool {
-        let views = linkage.iter().filter_map(|nid| self.physics.view(*nid));
-        if views.map(|body| approximate_body_bytes(body.desc)).sum::<usize>() > GROUP_BYTES_MAX {
-            return false;
-        }
-        let resting = linkage.iter().any(|nid| {
-            self.returned.get(nid).is_some_and(|returned| self.now.since(*returned) < REST_AFTER_RETURN_TICKS)
-        });
-        !resting && self.outbox.is_open(to, self.now, self.config.silence_ticks, self.forgets())
-    }
-
-    fn is_outside(&self, nid: Nid) -> bool {
-        self.physics.view(nid).is_some_and(|body| !self.map.meets(self.config.region, &body.aabb()))
+    /// Aura projection: what may touch is brought together first, then what lies elsewhere alone goes home, then the
+    /// neighbours are told of what is near them.
+    fn apply_auras(&mut self) {
+        let mut scene = std::mem::take(&mut self.seam.scene);
+        scene.survey(self);
+        self.watch_tolerances(&scene);
+        let gone = self.pull(&mut scene);
+        self.traverse(&mut scene, &gone);
+        self.announce(&mut scene);
+        self.seam.scene = scene;
     }
 }

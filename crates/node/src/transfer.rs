@@ -5,12 +5,18 @@
 //! gives it back the same way. The source forgets only what was acknowledged, the receiver acknowledges only what took
 //! effect, and the lane's mark sees to it that nothing takes effect twice.
 
-use nimbus_model::{Group, Nid, RegionId, Tick};
+use nimbus_model::{Group, Nid, RegionId, Tick, World};
+use nimbus_physics::PhysicsWorld;
 use nimbus_wire::{Address, Claim, Item, Refusal, Transfer, decode_group, encode_group};
 
-use crate::config::Planted;
+use crate::breach::Factor;
+use crate::config::{Planted, Policy};
 use crate::event::{Cause, EventKind};
 use crate::node::Node;
+use crate::traverse::SETTLE_TICKS;
+
+/// A group that was under way for longer is caught up by this much only, with a breach.
+const CATCH_UP_TICKS_MAX: u64 = 60;
 
 impl Node {
     /// Gives a whole linkage to another region.
@@ -29,6 +35,7 @@ impl Node {
             let body_epoch = self.hosted.get(member.nid).unwrap_or(0) + raise;
             if self.config.planted != Some(Planted::KeepOnGrant) {
                 self.hosted.remove(member.nid);
+                self.seam.drop_body(member.nid);
             }
             self.departed.insert(member.nid, (to, self.now));
             self.report(member.nid, body_epoch, EventKind::Granted(to));
@@ -72,7 +79,11 @@ impl Node {
         if self.config.planted == Some(Planted::FastArrival) {
             group.members.iter_mut().for_each(|m| m.motion.velocity.linear *= 8.0);
         }
+        let caught_up = self.catch_up(transfer, &mut group)?;
         let asleep = group.members.iter().all(|m| m.motion.sleeping);
+        let sleepers: Vec<Nid> = group.members.iter().filter(|m| m.motion.sleeping).map(|m| m.nid).collect();
+        let radii = group.members.iter().map(|m| m.desc.shape.bounding_radius());
+        self.seam.largest_m = radii.fold(self.seam.largest_m, f32::max);
         self.physics.insert(group).map_err(|_| Refusal::BadBody)?;
         for claim in &transfer.claims {
             self.hosted.insert(claim.nid, claim.body_epoch);
@@ -86,14 +97,49 @@ impl Node {
                 self.returned.insert(claim.nid, self.now);
             }
         }
+        sleepers.iter().for_each(|nid| self.note_sleeper(*nid));
+        let nids: Vec<Nid> = transfer.claims.iter().map(|claim| claim.nid).collect();
+        self.leave_alone(&nids, SETTLE_TICKS);
         // The pushes of this tick are still to come, for everybody.
-        self.push_scripted(transfer.tick.next(), self.now - 1, |nid| transfer.claims.iter().any(|c| c.nid == nid));
-        self.counters.ticks_in_transit += self.now.since(transfer.tick.next()) * transfer.claims.len() as u64;
+        let missed_from = transfer.tick.next() + caught_up;
+        self.push_scripted(missed_from, self.now - 1, |nid| nids.binary_search(&nid).is_ok());
+        self.counters.ticks_in_transit += self.now.since(missed_from) * nids.len() as u64;
         match transfer.returned {
             Some(_) => self.counters.returned += 1,
             None => self.counters.arrived += transfer.claims.len() as u64,
         }
         Ok(())
+    }
+
+    /// Lets a group live through the ticks that it was under way, alone with the world's statics: within the promises
+    /// nothing else can have touched it. Returns for how many.
+    fn catch_up(&mut self, transfer: &Transfer, group: &mut Group) -> Result<u64, Refusal> {
+        let missed = self.now.since(transfer.tick.next());
+        if self.config.policy != Policy::Aura || missed == 0 || self.config.planted == Some(Planted::NoCatchUp) {
+            return Ok(0);
+        }
+        let ticks = missed.min(CATCH_UP_TICKS_MAX);
+        if missed > ticks {
+            let bodies = transfer.claims.iter().take(4).map(|claim| claim.nid).collect();
+            self.breach(Factor::TimeLost, missed as f32, ticks as f32, bodies);
+        }
+        self.counters.catch_ups += 1;
+        self.counters.catch_up_ticks += ticks;
+        if group.members.iter().all(|member| member.motion.sleeping) {
+            return Ok(ticks);
+        }
+        let (world, loaded_at, era) = (self.world.clone(), self.loaded_at, self.era);
+        let scratch = self.scratch.get_or_insert_with(|| PhysicsWorld::scratch(&world, era));
+        let first = transfer.tick.next();
+        let all = std::mem::take(group);
+        let count = all.members.len();
+        let caught_up = scratch.catch_up(all, ticks, |physics, ordinal| {
+            for push in world.pushes_at(first + ordinal, loaded_at) {
+                physics.change_velocity(World::nid(era, push.body), push.linear, push.angular);
+            }
+        });
+        *group = caught_up.map_err(|_| Refusal::BadBody)?;
+        if group.members.len() == count { Ok(ticks) } else { Err(Refusal::BadState) }
     }
 
     /// Takes back what a receiver refused and finds that it cannot be brought to life here either: it dies, by name.

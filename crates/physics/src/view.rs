@@ -92,6 +92,14 @@ impl PhysicsWorld {
         self.index.get(nid).map(|handle| self.motion_of(handle))
     }
 
+    /// The acceleration that the force set on an owned body gives it, m/s2; zero for a body that is not here.
+    pub fn drive(&self, nid: Nid) -> f32 {
+        let Some(handle) = self.index.get(nid) else { return 0.0 };
+        let body = &self.engine.bodies[handle];
+        let force = body.user_force();
+        if force == nimbus_model::Vec3::ZERO { 0.0 } else { force.length() / body.mass().max(1e-6) }
+    }
+
     /// The owned bodies and statics that an owned body touches now, sorted. A body inserted since the last step
     /// touches nothing yet.
     pub fn touching(&self, nid: Nid) -> Vec<Nid> {

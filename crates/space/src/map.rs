@@ -146,6 +146,11 @@ impl PartitionMap {
         Ok(PartitionMap::with_tree(self.epoch.saturating_add(1), effective, tree))
     }
 
+    /// A region's place in the order that decides who gives way: bodies that may touch go to the lower rank.
+    pub fn rank(&self, region: RegionId) -> u16 {
+        region.0
+    }
+
     /// Which version of the map this is; a higher epoch replaces a lower one.
     pub fn epoch(&self) -> u32 {
         self.epoch

@@ -86,6 +86,9 @@ impl Universe {
             node_config.gateways.clone_from(&gateways);
             node_config.policy = config.policy;
             node_config.aura = config.aura;
+            if config.faults.has(Fault::Loss) {
+                node_config.aura.copies = node_config.aura.copies.max(3);
+            }
             node_config.planted = config.planted;
             node_config.log = config.checked;
             if config.faults.has(Fault::Full) && i == 0 {
@@ -206,7 +209,9 @@ impl Universe {
             (Actor::Node(i), Happening::Wake) => self.wake_node(usize::from(i)),
             (Actor::Node(i), Happening::Frame(bytes)) => {
                 let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
-                self.nodes[usize::from(i)].handle(frame);
+                let node = &mut self.nodes[usize::from(i)];
+                node.set_clock(self.now / 1_000);
+                node.handle(frame);
             }
             (Actor::Gateway(g), Happening::Wake) => self.wake_gateway(usize::from(g)),
             (Actor::Gateway(g), Happening::Frame(bytes)) => {
@@ -233,6 +238,7 @@ impl Universe {
         }
         let due = Tick(self.now / self.tick_ns());
         let node = &mut self.nodes[i];
+        node.wake(self.now / 1_000);
         let mut next = node.first_due(due);
         while next <= due {
             let start = self.config.measured.then(ThreadTime::now);

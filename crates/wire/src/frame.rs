@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::PROTOCOL_VERSION;
+use crate::aura::AuraFrame;
 use crate::item::Item;
 use crate::states;
 
@@ -51,6 +52,8 @@ pub enum Content {
     Lane(LaneFrame),
     /// Only the latest counts.
     States(Vec<StateUpdate>),
+    /// Region to region: what is near. Only the latest counts.
+    Auras(AuraFrame),
 }
 
 /// The envelope every message between servers and gateways travels in.
@@ -98,6 +101,7 @@ struct Header {
 
 const KIND_LANE: u8 = 0;
 const KIND_STATES: u8 = 1;
+const KIND_AURAS: u8 = 2;
 
 impl Frame {
     /// The frame as bytes.
@@ -108,6 +112,11 @@ impl Frame {
             Content::Lane(lane) => {
                 bytes.push(KIND_LANE);
                 let body = bitcode::serialize(&(header, lane)).expect("plain data always serialises");
+                bytes.extend_from_slice(&body);
+            }
+            Content::Auras(auras) => {
+                bytes.push(KIND_AURAS);
+                let body = bitcode::serialize(&(header, auras)).expect("plain data always serialises");
                 bytes.extend_from_slice(&body);
             }
             Content::States(updates) => {
@@ -136,6 +145,14 @@ impl Frame {
                 let (header, lane): (Header, LaneFrame) =
                     bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
                 (header, Content::Lane(lane))
+            }
+            KIND_AURAS => {
+                let (header, auras): (Header, AuraFrame) =
+                    bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
+                if !auras.is_valid() {
+                    return Err(DecodeError::NotFinite);
+                }
+                (header, Content::Auras(auras))
             }
             KIND_STATES => {
                 let (&length, rest) = rest.split_first().ok_or(DecodeError::Malformed)?;
@@ -193,7 +210,7 @@ mod tests {
         }
 
         #[test]
-        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..3) {
+        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..4) {
             let mut framed = vec![PROTOCOL_VERSION, kind];
             framed.extend(&bytes);
             let _ = Frame::decode(&framed);

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
+use crate::aura::Aura;
 use crate::command::{CommandRef, Order, Outcome};
 
 /// One body of a transfer with the epoch its new owner will hold it under.
@@ -63,6 +64,26 @@ pub enum Item {
     Transfer(Transfer),
     /// Gateway to region, or region to region after the body it is for: something to do.
     Order(Order),
+    /// Region to region: these bodies near you lie still until I say otherwise.
+    Rests(Vec<Aura>),
+    /// Region to region: these bodies no longer lie still near you, or are no longer mine.
+    Stirs(Vec<Nid>),
+    /// Region to region of higher rank: these islands of mine lie in your space; will you have them?
+    Offer {
+        /// Names the offer.
+        id: u32,
+        /// The islands, each to be taken whole.
+        islands: Vec<Vec<Nid>>,
+    },
+    /// Region to region of lower rank: give me these islands of your offer, if you can until then.
+    Accept {
+        /// Which offer.
+        id: u32,
+        /// Which of its islands, by their place in the offer.
+        islands: Vec<u16>,
+        /// The last tick at which they may be given.
+        until: Tick,
+    },
     /// Region to gateway: this body is here, by birth or by arrival.
     Hosted {
         /// Which body.

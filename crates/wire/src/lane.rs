@@ -12,7 +12,7 @@ use crate::command::Command;
 use crate::frame::LaneFrame;
 use crate::item::Item;
 
-/// Unacknowledged items are sent again after this many ticks.
+/// Unacknowledged items are sent again after this many ticks, where nothing is in a hurry.
 pub const RESEND_TICKS: u64 = 4;
 /// How far ahead of its mark a receiver keeps items; what is further is dropped and comes again.
 pub const WINDOW: u64 = 4096;
@@ -67,11 +67,11 @@ impl Outgoing {
         self.unacked.iter()
     }
 
-    /// What to send now, if anything: new items at once, old ones when they are due again.
-    pub fn poll(&mut self, now: Tick, ack: u64) -> Option<LaneFrame> {
+    /// What to send now, if anything: new items at once, old ones again after `patience` ticks.
+    pub fn poll(&mut self, now: Tick, ack: u64, patience: u64) -> Option<LaneFrame> {
         let end = self.acked + self.unacked.len() as u64;
         let news = self.sent < end;
-        let again = !self.unacked.is_empty() && now.since(self.last_sent) >= RESEND_TICKS;
+        let again = !self.unacked.is_empty() && now.since(self.last_sent) >= patience;
         if !news && !again {
             return None;
         }
@@ -166,6 +166,10 @@ fn approximate_bytes(item: &Item) -> usize {
             Command::Spawn { desc, .. } => approximate_body_bytes(desc),
             Command::Push { .. } | Command::Despawn { .. } => 64,
         },
+        Item::Rests(auras) => 48 * auras.len(),
+        Item::Stirs(nids) => 16 + 8 * nids.len(),
+        Item::Offer { islands, .. } => 16 + islands.iter().map(|island| 8 + 8 * island.len()).sum::<usize>(),
+        Item::Accept { islands, .. } => 32 + 2 * islands.len(),
         Item::Rested { .. } | Item::Died { .. } | Item::Outcome(..) => 128,
     }
 }
@@ -201,7 +205,7 @@ mod tests {
                     out.push(now, item(made));
                     made += 1;
                 }
-                if let Some(frame) = out.poll(now, 0) && !rng.chance(loss) {
+                if let Some(frame) = out.poll(now, 0, RESEND_TICKS) && !rng.chance(loss) {
                     if rng.chance(dup) {
                         flying.push(frame.clone());
                     }
@@ -236,7 +240,7 @@ mod tests {
         let mut out = Outgoing::default();
         out.push(Tick(1), item(1));
         assert!(!out.was_sent(1));
-        assert!(out.poll(Tick(1), 0).is_some() && out.was_sent(1));
+        assert!(out.poll(Tick(1), 0, RESEND_TICKS).is_some() && out.was_sent(1));
         assert_eq!(out.acknowledge(2), 0);
         assert_eq!(out.acknowledge(u64::MAX), 0);
         assert_eq!(out.waiting().len(), 1);
@@ -249,7 +253,7 @@ mod tests {
         let (mut out, mut inc) = (Outgoing::default(), Incoming::default());
         for t in 1..100 {
             out.push(Tick(t), item(t));
-            let frame = out.poll(Tick(t), 0).unwrap();
+            let frame = out.poll(Tick(t), 0, RESEND_TICKS).unwrap();
             if t != 10 {
                 inc.receive(frame.first, frame.items);
             }

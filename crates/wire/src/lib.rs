@@ -3,6 +3,7 @@
 //! Bytes from outside become values that cannot be wrong, or they are dropped and counted: [`Frame::decode`] is the only
 //! way in. [`lane`] holds the one mechanism by which anything is delivered exactly once.
 
+mod aura;
 pub mod client;
 mod command;
 mod frame;
@@ -11,6 +12,7 @@ pub mod lane;
 mod payload;
 mod states;
 
+pub use aura::{AURAS_PER_FRAME, Aura, AuraFrame};
 pub use command::{Command, CommandRef, Order, Outcome};
 pub use frame::{Address, Content, DecodeError, FRAME_BYTES_MAX, Frame, GatewayId, LaneFrame};
 pub use item::{Claim, Item, Refusal, Transfer};

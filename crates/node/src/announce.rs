@@ -1,0 +1,237 @@
+//! Telling neighbours of what is near them. A server announces its bodies to servers of higher rank, who will give way;
+//! a body outside its own region is announced to everybody near it, so that they treat it as a boundary.
+
+use nimbus_model::{Aabb, BodyDesc, Nid, Pose, RegionId, Tick, Vec3, World};
+use nimbus_wire::{AURAS_PER_FRAME, Address, Aura, AuraFrame, Content, Frame, Item};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::Planted;
+use crate::node::Node;
+use crate::outbox::REGION_LANE_MAX;
+use crate::scene::Scene;
+use crate::seam::Sleeper;
+
+/// A body that fell asleep is still announced for so long, in case the word that it lies still is lost; one that woke
+/// is known to lie still for so long, in case its first auras are lost.
+const OVERLAP_TICKS: u64 = 30;
+
+impl Node {
+    /// Works out what every neighbour must know now.
+    pub(crate) fn announce(&mut self, scene: &mut Scene) {
+        self.forget_parted();
+        let mut outgoing: BTreeMap<RegionId, Vec<Aura>> = BTreeMap::new();
+        let mut rests: BTreeMap<RegionId, Vec<Aura>> = BTreeMap::new();
+        let mut wanted: BTreeSet<(u32, RegionId)> = BTreeSet::new();
+        let mut targets = Vec::new();
+        let far = self.announced_from();
+        for row in 0..scene.own as u32 {
+            let at = scene.rows[row as usize];
+            if self.map.distance_to_boundary(self.config.region, at.position) > far + self.seam.largest_m {
+                continue;
+            }
+            let bounds = match self.seam.sleepers.get(&at.nid).filter(|_| at.asleep) {
+                Some(sleeper) => sleeper.bounds,
+                None => match self.physics.view(at.nid) {
+                    Some(body) => body.aabb(),
+                    None => continue,
+                },
+            };
+            self.targets(&bounds, at.position, &mut targets);
+            wanted.extend(targets.iter().map(|to| (row, *to)));
+        }
+        // What lies near bodies that others have outside their regions.
+        let auras = std::mem::take(&mut scene.auras);
+        for aura in auras.iter().filter(|aura| self.outranks(self.config.region, aura.host)) {
+            scene.own_within(self, &aura.bounds, far, |row| {
+                wanted.insert((row, aura.host));
+            });
+        }
+        scene.auras = auras;
+
+        self.seam.shown.clear();
+        let mut shown = u32::MAX;
+        for (row, to) in wanted {
+            let at = scene.rows[row as usize];
+            if !self.hosted.contains(at.nid) {
+                continue;
+            }
+            let near = scene.near(self, row);
+            let aura =
+                Aura { nid: at.nid, host: self.config.region, tick: self.now, bounds: near.bounds, speed: near.speed };
+            let slept = self.seam.sleepers.get(&at.nid).map(|sleeper| self.now.since(sleeper.since));
+            if near.speed > 0.0 || slept.is_none_or(|ticks| ticks < OVERLAP_TICKS) {
+                outgoing.entry(to).or_default().push(aura);
+                if shown != row {
+                    shown = row;
+                    self.seam.shown.push(aura);
+                }
+            }
+            if slept.is_some() && self.seam.told.insert((to, at.nid), self.now).is_none() {
+                rests.entry(to).or_default().push(Aura { speed: 0.0, ..aura });
+            }
+        }
+        self.announce_parted(&mut outgoing);
+        self.announce_births(&mut outgoing);
+        for (to, auras) in rests {
+            self.outbox.push(Address::Region(to), self.now, Item::Rests(auras));
+        }
+        self.tell_stirred();
+        for auras in outgoing.values_mut() {
+            auras.sort_by_key(|aura| aura.nid);
+            auras.dedup_by_key(|aura| aura.nid);
+            auras.truncate(AURAS_PER_FRAME);
+            self.counters.aura_updates += auras.len() as u64;
+        }
+        self.counters.auras = self.seam.shown.len() as u64;
+        self.counters.ghosts = scene.auras.len() as u64;
+        self.seam.outgoing = outgoing;
+    }
+
+    /// How near to another region a body is announced there, measured from its surface, metres. One leg more than the
+    /// judgement needs, so that one lost frame costs nothing, and two for every further server at a corner.
+    fn announced_from(&self) -> f32 {
+        let leg = self.horizon.speed * self.horizon.tick_s * self.horizon.legs as f32;
+        self.horizon.depth_m() + 2.0 * leg + self.seam.largest_m
+    }
+
+    /// Who must know of a body of this server's.
+    fn targets(&self, bounds: &Aabb, position: Vec3, out: &mut Vec<RegionId>) {
+        let reach = bounds.grown(self.announced_from());
+        self.map.regions_meeting(&reach, out);
+        for next in self.next_maps() {
+            let mut then = Vec::new();
+            next.regions_meeting(&reach, &mut then);
+            out.extend(then);
+        }
+        let region = self.config.region;
+        if self.map.region_at(position) == region {
+            let ranks_change = self.next_maps().next().is_some();
+            out.retain(|to| ranks_change || self.outranks(region, *to));
+        } else {
+            let near = out.clone();
+            let others = near.iter().filter_map(|to| self.seam.foreign.get(to)).flat_map(|foreign| &foreign.others);
+            out.extend(others);
+        }
+        out.sort_unstable();
+        out.dedup();
+        out.retain(|to| *to != region);
+    }
+
+    /// Bodies that are on their way are announced by their former owner until their new one can.
+    fn announce_parted(&self, outgoing: &mut BTreeMap<RegionId, Vec<Aura>>) {
+        let mut near = Vec::new();
+        for parted in self.seam.parted.values() {
+            self.map.regions_meeting(&parted.aura.bounds.grown(self.announced_from()), &mut near);
+            for to in near.iter().filter(|to| **to != self.config.region && **to != parted.aura.host) {
+                outgoing.entry(*to).or_default().push(parted.aura);
+            }
+        }
+    }
+
+    /// Bodies that injections will add soon are announced before they exist.
+    fn announce_births(&self, outgoing: &mut BTreeMap<RegionId, Vec<Aura>>) {
+        if self.config.planted == Some(Planted::SuddenBirths) {
+            return;
+        }
+        let world = &self.world;
+        let mut targets = Vec::new();
+        for ahead in 1..=2 * self.horizon.legs {
+            let tick = self.now + ahead;
+            let age = Tick(tick.since(self.loaded_at));
+            for (i, injection) in world.injections.iter().enumerate() {
+                for ordinal in injection.due(age, world.tick_hz) {
+                    let (desc, pose, velocity) = injection.body(world.seed, i, ordinal);
+                    if self.map.region_at(pose.position) != self.config.region {
+                        continue;
+                    }
+                    let bounds = box_of(desc, &pose);
+                    self.targets(&bounds, pose.position, &mut targets);
+                    let nid = world.injected_nid(self.era, i, ordinal);
+                    let speed = velocity.linear.length().min(self.horizon.speed);
+                    for to in &targets {
+                        let aura = Aura { nid, host: self.config.region, tick, bounds, speed };
+                        outgoing.entry(*to).or_default().push(aura);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes back the word that bodies lie still, for those that no longer do.
+    fn tell_stirred(&mut self) {
+        let mut stirred: BTreeMap<RegionId, Vec<Nid>> = BTreeMap::new();
+        let (now, sleepers) = (self.now, &self.seam.sleepers);
+        for (&(to, nid), last) in &mut self.seam.told {
+            if sleepers.contains_key(&nid) {
+                *last = now;
+            } else if now.since(*last) >= OVERLAP_TICKS || !self.hosted.contains(nid) {
+                stirred.entry(to).or_default().push(nid);
+            }
+        }
+        for (to, nids) in stirred {
+            if self.outbox.waiting(Address::Region(to)) < REGION_LANE_MAX {
+                for nid in &nids {
+                    self.seam.told.remove(&(to, *nid));
+                }
+                self.outbox.push(Address::Region(to), self.now, Item::Stirs(nids));
+            }
+        }
+    }
+
+    /// Notes who sleeps and who does not.
+    pub(crate) fn follow_sleepers(&mut self, asleep: &[Nid], woke: &[Nid]) {
+        for nid in woke {
+            self.seam.sleepers.remove(nid);
+        }
+        for &nid in asleep {
+            self.note_sleeper(nid);
+        }
+    }
+
+    pub(crate) fn note_sleeper(&mut self, nid: Nid) {
+        if let Some(body) = self.physics.view(nid).filter(|_| self.hosted.contains(nid)) {
+            let sleeper = Sleeper { bounds: body.aabb(), since: self.now };
+            self.seam.sleepers.insert(nid, sleeper);
+        }
+    }
+
+    /// Says to every neighbour what is near it; also when that is nothing, so that silence means trouble.
+    pub(crate) fn emit_auras(&mut self, out: &mut Vec<Frame>) {
+        let mut outgoing = std::mem::take(&mut self.seam.outgoing);
+        let region = self.config.region;
+        let mut peers: BTreeSet<RegionId> = self.map.neighbours(region).iter().map(|n| n.region).collect();
+        peers.extend(outgoing.keys());
+        peers.extend(self.seam.foreign.iter().filter(|(_, f)| self.now.since(f.heard) < 60).map(|(peer, _)| *peer));
+        for next in self.next_maps() {
+            peers.extend(next.neighbours(region).iter().map(|n| n.region));
+        }
+        let announcing = |foreign: &crate::seam::Foreign| foreign.moving.iter().any(|aura| self.is_inside(aura));
+        let others: Vec<RegionId> =
+            self.seam.foreign.iter().filter(|(_, f)| announcing(f)).map(|(peer, _)| *peer).collect();
+        for peer in peers {
+            let others = others.iter().copied().filter(|other| *other != peer).collect();
+            let auras = outgoing.remove(&peer).unwrap_or_default();
+            let frame = AuraFrame { sent_us: self.clock_us, others, auras };
+            out.push(self.frame(Address::Region(peer), Content::Auras(frame)));
+        }
+    }
+
+    fn is_inside(&self, aura: &Aura) -> bool {
+        self.map.region_at(aura.bounds.centre()) == self.config.region
+    }
+}
+
+/// The box around a body that does not exist yet.
+pub(crate) fn box_of(desc: &BodyDesc, pose: &Pose) -> Aabb {
+    let local = desc.shape.bounds();
+    let (centre, half) = (local.centre(), local.half());
+    let axes = [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| (pose.rotation * (axis * half)).abs());
+    Aabb::around(pose.position + pose.rotation * centre, axes[0] + axes[1] + axes[2])
+}
+
+/// Greatest distance from the centre of any body of a world to its surface.
+pub(crate) fn largest_of(world: &World) -> f32 {
+    let first = world.owned_bodies().map(|(_, spawn)| spawn.desc.shape.bounding_radius());
+    let later = world.injections.iter().flat_map(|injection| &injection.choices);
+    first.chain(later.map(|choice| choice.body.shape.bounding_radius())).fold(0.5, f32::max)
+}

@@ -1,0 +1,146 @@
+//! Bringing together what may touch. A body that comes into reach of an aura goes to the aura's host, with everything
+//! that it may touch on the way, if that host's rank is lower; the other direction is left to the other side. Because
+//! ranks are a total order, no two servers ever pull at each other.
+
+use nimbus_model::{Nid, RegionId};
+use nimbus_wire::Aura;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::breach::Factor;
+use crate::config::Planted;
+use crate::node::Node;
+use crate::scene::Scene;
+use crate::seam::{Parted, Seam};
+
+impl Node {
+    /// Gives away every cluster that may soon touch a body of a server of lower rank. Returns what is gone.
+    pub(crate) fn pull(&mut self, scene: &mut Scene) -> BTreeSet<Nid> {
+        let mut hits: BTreeMap<u32, RegionId> = BTreeMap::new();
+        let auras = std::mem::take(&mut scene.auras);
+        let mut found = Vec::new();
+        for aura in auras.iter().filter(|aura| self.pulls(aura)) {
+            let ticks = Seam::age(self.now, aura) + 3 * self.horizon.legs;
+            let gap = self.horizon.fixed_m.unwrap_or(0.0)
+                + scene.farthest(&self.horizon, ticks)
+                + self.horizon.reach(aura.speed, self.horizon.gravity, ticks);
+            found.clear();
+            scene.own_within(self, &aura.bounds, gap, |row| found.push(row));
+            for &row in &found {
+                if hits.get(&row).is_some_and(|host| !self.outranks(aura.host, *host)) {
+                    continue;
+                }
+                if scene.may_touch(self, aura, row, 0) {
+                    hits.insert(row, aura.host);
+                }
+            }
+        }
+        scene.auras = auras;
+
+        let mut gone: BTreeSet<Nid> = BTreeSet::new();
+        let mut done: BTreeSet<u32> = BTreeSet::new();
+        let mut batches: BTreeMap<RegionId, Vec<Vec<u32>>> = BTreeMap::new();
+        for (&hit, _) in &hits {
+            if done.contains(&hit) {
+                continue;
+            }
+            let cluster = self.cluster(scene, hit, self.horizon.look_ahead());
+            done.extend(&cluster);
+            let hosts = cluster.iter().filter_map(|row| hits.get(row)).copied();
+            let Some(to) = hosts.reduce(|one, two| if self.outranks(one, two) { one } else { two }) else { continue };
+            if cluster.len() > self.config.aura.cluster_max {
+                let bodies = cluster.iter().take(4).map(|row| scene.rows[*row as usize].nid).collect();
+                let (size, limit) = (cluster.len() as f32, self.config.aura.cluster_max as f32);
+                self.breach(Factor::ClusterSize, size, limit, bodies);
+                continue;
+            }
+            batches.entry(to).or_default().push(cluster);
+        }
+        for (to, clusters) in batches {
+            for cluster in clusters {
+                let nids: Vec<Nid> = cluster.iter().map(|row| scene.rows[*row as usize].nid).collect();
+                if self.may_grant(to, &nids) {
+                    self.part(scene, &cluster, to);
+                    gone.extend(nids);
+                } else {
+                    self.counters.grants_deferred += 1;
+                }
+            }
+        }
+        gone
+    }
+
+    /// True when an aura draws bodies away from here.
+    fn pulls(&self, aura: &Aura) -> bool {
+        let drawn = self.outranks(aura.host, self.config.region);
+        drawn || (self.config.planted == Some(Planted::NoRanks) && aura.host != self.config.region)
+    }
+
+    /// True when the first of two regions has the lower rank: bodies go to it.
+    pub(crate) fn outranks(&self, one: RegionId, two: RegionId) -> bool {
+        self.map.rank(one) < self.map.rank(two)
+    }
+
+    /// A body and everything here that it may touch within some ticks, directly or through others, and whatever joints
+    /// hold to any of them; sorted.
+    pub(crate) fn cluster(&self, scene: &mut Scene, start: u32, ticks: u64) -> Vec<u32> {
+        let mut members: BTreeSet<u32> = BTreeSet::from([start]);
+        let mut open = vec![start];
+        let mut found = Vec::new();
+        while let Some(row) = open.pop() {
+            let near = scene.near(self, row);
+            let own = self.horizon.reach(near.speed, near.gain, ticks);
+            let gap = self.horizon.fixed_m.map_or(own + scene.farthest(&self.horizon, ticks), |aura| 2.0 * aura);
+            found.clear();
+            scene.own_within(self, &near.bounds, gap, |other| found.push(other));
+            found.sort_unstable();
+            for &other in &found {
+                if !members.contains(&other) && scene.belong_together(self, row, other, ticks) {
+                    members.insert(other);
+                    open.push(other);
+                }
+            }
+            for nid in self.physics.linked(scene.rows[row as usize].nid) {
+                if let Some(other) = scene.row_of(self, nid)
+                    && members.insert(other)
+                {
+                    open.push(other);
+                }
+            }
+        }
+        members.into_iter().collect()
+    }
+
+    /// Gives a cluster away and goes on knowing it as an aura of its new host, until that one speaks of it.
+    pub(crate) fn part(&mut self, scene: &mut Scene, cluster: &[u32], to: RegionId) {
+        let mut nids = Vec::with_capacity(cluster.len());
+        for &row in cluster {
+            let near = scene.near(self, row);
+            let nid = scene.rows[row as usize].nid;
+            let aura = Aura { nid, host: to, tick: self.now, bounds: near.bounds, speed: near.speed };
+            self.seam.parted.insert(nid, Parted { aura, arrived: None });
+            nids.push(nid);
+        }
+        nids.sort_unstable();
+        self.counters.pulls += nids.len() as u64;
+        self.grant(&nids, to);
+    }
+
+    /// Forgets bodies given away once their new owner has had the chance to speak of them.
+    pub(crate) fn forget_parted(&mut self) {
+        if self.seam.parted.is_empty() {
+            return;
+        }
+        let flying: BTreeSet<Nid> = self.in_flight().map(|(nid, _)| nid).collect();
+        let Seam { parted, foreign, .. } = &mut self.seam;
+        let (hosted, now) = (&self.hosted, self.now);
+        parted.retain(|nid, parted| {
+            if parted.arrived.is_none() && !flying.contains(nid) {
+                parted.arrived = Some(now);
+            }
+            let heard = foreign.get(&parted.aura.host).map(|foreign| foreign.tick);
+            let told = parted.arrived.zip(heard).is_some_and(|(arrived, heard)| heard > arrived);
+            let forgotten = parted.arrived.is_some_and(|arrived| now.since(arrived) > 30);
+            !told && !forgotten && !hosted.contains(*nid)
+        });
+    }
+}

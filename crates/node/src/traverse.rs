@@ -1,0 +1,204 @@
+//! Going home. A cluster that lies wholly outside its host's region is an island; it goes to where it lies, but only
+//! when nothing that stays is near enough to call it back. Towards a lower rank it simply goes. Towards a higher rank
+//! it is offered first: the other side may be about to give away what the island would touch on arrival.
+
+use nimbus_model::{Nid, RegionId, Tick};
+use nimbus_wire::{Address, Item};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::horizon::TOUCH_M;
+use crate::node::Node;
+use crate::scene::Scene;
+use crate::seam::Seam;
+
+/// A body that has just come, or that could not go, is left alone for so many ticks.
+pub(crate) const SETTLE_TICKS: u64 = 20;
+/// Most offers under way.
+const OFFERS_MAX: usize = 64;
+/// Most bodies of one offer.
+const OFFERED_MAX: usize = 512;
+
+/// An offer that waits for its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Offered {
+    pub(crate) to: RegionId,
+    pub(crate) at: Tick,
+    pub(crate) islands: Vec<Vec<Nid>>,
+}
+
+/// Offers made and heard.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Offers {
+    next: u32,
+    made: BTreeMap<u32, Offered>,
+    /// Offers of neighbours to answer at this tick.
+    pub(crate) heard: Vec<(RegionId, u32, Vec<Vec<Nid>>)>,
+    /// Answers of neighbours to act on at this tick.
+    pub(crate) accepted: Vec<(RegionId, u32, Vec<u16>, Tick)>,
+}
+
+impl Node {
+    /// Sends islands home, and answers neighbours who want to.
+    pub(crate) fn traverse(&mut self, scene: &mut Scene, gone: &BTreeSet<Nid>) {
+        self.answer_offers(scene, gone);
+        let mut gone = gone.clone();
+        self.act_on_accepts(scene, &mut gone);
+
+        let mut outside = std::mem::take(&mut self.outside);
+        let suspects = std::mem::take(&mut self.suspects);
+        outside.extend(suspects.iter().filter(|nid| self.is_outside(**nid)));
+        outside.sort_unstable();
+        outside.dedup();
+        let mut settled: BTreeSet<u32> = BTreeSet::new();
+        let mut offers: BTreeMap<RegionId, Vec<Vec<Nid>>> = BTreeMap::new();
+        let mut granted = 0;
+        for nid in outside {
+            let Some(row) = scene.row_of(self, nid) else { continue };
+            if settled.contains(&row) || gone.contains(&nid) {
+                continue;
+            }
+            if scene.rows[row as usize].asleep {
+                self.suspects.insert(nid);
+            }
+            if self.seam.settle.get(&nid).is_some_and(|until| self.now < *until) {
+                continue;
+            }
+            let island = self.cluster(scene, row, self.clearance());
+            settled.extend(&island);
+            let nids: Vec<Nid> = island.iter().map(|row| scene.rows[*row as usize].nid).collect();
+            let Some(to) = self.home_of(&nids, &gone) else {
+                self.leave_alone(&nids, SETTLE_TICKS / 2);
+                continue;
+            };
+            if granted + nids.len() > self.config.grants_max || !self.may_grant(to, &nids) {
+                self.counters.grants_deferred += 1;
+                self.leave_alone(&nids, 4);
+            } else if self.outranks(to, self.config.region) {
+                granted += nids.len();
+                gone.extend(&nids);
+                self.part(scene, &island, to);
+            } else {
+                self.leave_alone(&nids, SETTLE_TICKS + 2 * self.horizon.legs);
+                let offered: usize = offers.get(&to).map_or(0, |islands| islands.iter().map(Vec::len).sum());
+                if offered + nids.len() <= OFFERED_MAX {
+                    offers.entry(to).or_default().push(nids);
+                }
+            }
+        }
+        for (to, islands) in offers {
+            self.offer(to, islands);
+        }
+    }
+
+    /// For how many ticks an island must be clear of everything that stays.
+    fn clearance(&self) -> u64 {
+        4 * self.horizon.legs
+    }
+
+    /// Where most of an island lies, if none of it touches this server's region.
+    fn home_of(&self, island: &[Nid], gone: &BTreeSet<Nid>) -> Option<RegionId> {
+        let mut votes: BTreeMap<RegionId, usize> = BTreeMap::new();
+        for nid in island {
+            if gone.contains(nid) || !self.is_outside(*nid) {
+                return None;
+            }
+            let position = self.physics.view(*nid)?.pose.position;
+            *votes.entry(self.map.region_at(position)).or_default() += 1;
+        }
+        let most = votes.into_iter().max_by_key(|(region, votes)| (*votes, std::cmp::Reverse(*region)))?;
+        (most.0 != self.config.region).then_some(most.0)
+    }
+
+    pub(crate) fn leave_alone(&mut self, nids: &[Nid], ticks: u64) {
+        let until = self.now + ticks;
+        for nid in nids {
+            self.seam.settle.insert(*nid, until);
+        }
+    }
+
+    fn offer(&mut self, to: RegionId, islands: Vec<Vec<Nid>>) {
+        let now = self.now;
+        let patience = SETTLE_TICKS + 2 * self.horizon.legs;
+        let offers = &mut self.seam.offers;
+        offers.made.retain(|_, offer| now.since(offer.at) <= patience);
+        if offers.made.len() >= OFFERS_MAX {
+            return;
+        }
+        offers.next = offers.next.wrapping_add(1);
+        let id = offers.next;
+        offers.made.insert(id, Offered { to, at: now, islands: islands.clone() });
+        self.counters.offers += 1;
+        self.outbox.push(Address::Region(to), now, Item::Offer { id, islands });
+    }
+
+    /// Answers offers: an island is welcome when nothing here or elsewhere could touch it before it has arrived.
+    fn answer_offers(&mut self, scene: &mut Scene, gone: &BTreeSet<Nid>) {
+        for (from, id, islands) in std::mem::take(&mut self.seam.offers.heard) {
+            let until = self.now + 2 * self.horizon.legs + 1;
+            let ticks = until.since(self.now) + 2 * self.horizon.legs;
+            let room = self.config.bodies_max.saturating_sub(self.hosted.len());
+            let islands: Vec<u16> = (0..islands.len().min(OFFERED_MAX))
+                .filter(|i| islands[*i].len() <= room && self.is_welcome(scene, gone, from, &islands[*i], ticks))
+                .map(|i| i as u16)
+                .collect();
+            if !islands.is_empty() && self.outbox.waiting(Address::Region(from)) < crate::outbox::REGION_LANE_MAX {
+                self.outbox.push(Address::Region(from), self.now, Item::Accept { id, islands, until });
+            }
+        }
+    }
+
+    fn is_welcome(&self, scene: &mut Scene, gone: &BTreeSet<Nid>, from: RegionId, island: &[Nid], ticks: u64) -> bool {
+        let mut found = Vec::new();
+        for nid in island {
+            let Ok(at) = scene.auras.binary_search_by_key(nid, |aura| aura.nid) else { return false };
+            let aura = scene.auras[at];
+            if aura.host != from {
+                return false;
+            }
+            let theirs = Seam::age(self.now, &aura) + ticks;
+            let reach = self.horizon.reach(aura.speed, self.horizon.gravity, theirs);
+            let gap = reach + scene.farthest(&self.horizon, theirs);
+            let mut alone = true;
+            scene.auras_within(self, &aura.bounds, gap, |other| {
+                let reach = TOUCH_M + reach + self.horizon.reach(other.speed, self.horizon.gravity, theirs);
+                let stranger = island.binary_search(&other.nid).is_err();
+                alone &= !(stranger
+                    && self.outranks(other.host, self.config.region)
+                    && aura.bounds.gap(&other.bounds) <= reach);
+            });
+            found.clear();
+            scene.own_within(self, &aura.bounds, gap, |row| found.push(row));
+            let touches = |row: &u32| !gone.contains(&scene_nid(scene, *row));
+            let rows: Vec<u32> = found.iter().copied().filter(touches).collect();
+            if !alone || rows.into_iter().any(|row| scene.may_touch(self, &aura, row, ticks)) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Gives away what was offered and accepted, if it still is an island and the time has not run out.
+    fn act_on_accepts(&mut self, scene: &mut Scene, gone: &mut BTreeSet<Nid>) {
+        for (from, id, places, until) in std::mem::take(&mut self.seam.offers.accepted) {
+            let Some(offer) = self.seam.offers.made.remove(&id) else { continue };
+            if offer.to != from || self.now > until {
+                continue;
+            }
+            for island in places.iter().filter_map(|place| offer.islands.get(usize::from(*place))) {
+                let Some(row) = island.first().and_then(|nid| scene.row_of(self, *nid)) else { continue };
+                let cluster = self.cluster(scene, row, self.clearance());
+                let mut nids: Vec<Nid> = cluster.iter().map(|row| scene.rows[*row as usize].nid).collect();
+                nids.sort_unstable();
+                if nids == *island && self.home_of(&nids, gone) == Some(from) && self.may_grant(from, &nids) {
+                    gone.extend(&nids);
+                    self.part(scene, &cluster, from);
+                }
+            }
+        }
+    }
+}
+
+fn scene_nid(scene: &Scene, row: u32) -> Nid {
+    scene.rows[row as usize].nid
+}
