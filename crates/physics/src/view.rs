@@ -118,6 +118,14 @@ impl PhysicsWorld {
         others
     }
 
+    /// How deep two owned bodies were in each other when the last step found them touching, metres; below zero when
+    /// they were only close. `None` when it found no contact.
+    pub fn contact_depth(&self, a: Nid, b: Nid) -> Option<f32> {
+        let collider = |nid| self.index.get(nid).and_then(|handle| self.slot(handle)).map(|slot| slot.collider);
+        let pair = self.engine.narrow_phase.contact_pair(collider(a)?, collider(b)?)?;
+        pair.find_deepest_contact().map(|(_, contact)| -contact.dist)
+    }
+
     pub(crate) fn motion_of(&self, handle: RigidBodyHandle) -> Motion {
         let body = &self.engine.bodies[handle];
         Motion {

@@ -189,6 +189,12 @@ impl Universe {
 
     /// Lets one tick of the timeline pass everywhere it can.
     pub fn advance(&mut self) {
+        self.advance_watching(&mut |_| {});
+    }
+
+    /// The same, and shows every server after each of its ticks: servers that wake rarely run several ticks at once, so
+    /// looking between two ticks of the timeline would miss some.
+    pub fn advance_watching(&mut self, look: &mut dyn FnMut(&Node)) {
         self.tick = self.tick.next();
         self.strike();
         let until = self.wake_time(self.tick.next());
@@ -198,15 +204,15 @@ impl Universe {
                 break;
             }
             self.now = at;
-            self.happen(to, what);
+            self.happen(to, what, look);
         }
         let alive: usize = self.nodes.iter().map(Node::hosted_count).sum();
         self.outcome.bodies_max = self.outcome.bodies_max.max(alive);
     }
 
-    fn happen(&mut self, to: Actor, what: Happening) {
+    fn happen(&mut self, to: Actor, what: Happening, look: &mut dyn FnMut(&Node)) {
         match (to, what) {
-            (Actor::Node(i), Happening::Wake) => self.wake_node(usize::from(i)),
+            (Actor::Node(i), Happening::Wake) => self.wake_node(usize::from(i), look),
             (Actor::Node(i), Happening::Frame(bytes)) => {
                 let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
                 let node = &mut self.nodes[usize::from(i)];
@@ -230,7 +236,7 @@ impl Universe {
         }
     }
 
-    fn wake_node(&mut self, i: usize) {
+    fn wake_node(&mut self, i: usize, look: &mut dyn FnMut(&Node)) {
         if self.now < self.asleep_until[i] {
             self.network.counts.stall += 1;
             self.queue.push(self.asleep_until[i], (Actor::Node(i as u16), Happening::Wake));
@@ -249,6 +255,7 @@ impl Universe {
             if self.hashes[i].is_none() && next.0 >= self.config.ticks {
                 self.hashes[i] = Some(node.state_hash());
             }
+            look(node);
             next = next.next();
         }
         let start = self.config.measured.then(ThreadTime::now);

@@ -1,11 +1,20 @@
 //! The experiments, one to a file.
 
+mod aura_correctness;
+mod collision;
 mod node_memory;
 mod node_overhead;
+mod packet_loss;
 mod universe_speed;
 mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 4] =
-    [universe_speed::EXPERIMENT, node_overhead::EXPERIMENT, viewer_stream::EXPERIMENT, node_memory::EXPERIMENT];
+pub(crate) const ALL: [Experiment; 6] = [
+    universe_speed::EXPERIMENT,
+    node_overhead::EXPERIMENT,
+    viewer_stream::EXPERIMENT,
+    node_memory::EXPERIMENT,
+    aura_correctness::EXPERIMENT,
+    packet_loss::EXPERIMENT,
+];

@@ -1,0 +1,180 @@
+//! What was wrong with a run, compared with its control on one server.
+
+use nimbus_universe::UniverseError;
+
+use super::run::{Record, Setup, on_one_server, on_servers};
+use super::scene::{self, Case, Scene};
+
+/// Velocities are compared this long after the contact, when the engine has finished pushing.
+const SETTLED_TICKS: u64 = 6;
+/// Greatest difference of a velocity after the collision, as a share of the greater speed before or after.
+const VELOCITY_SHARE: f32 = 0.01;
+/// Rounding, as a share of a tick.
+const ROUNDING: f32 = 1e-3;
+
+/// What was wrong with a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// The collision came more than one step late. For two spheres that is measured as the original does: depth in
+    /// each other when the engine first reacts, over the speed at which they closed. Elsewhere, and when the engine
+    /// reacted where nobody could look, a later tick than the control's is late.
+    pub(crate) late: bool,
+    /// A body that collided in the control never did.
+    pub(crate) missed: bool,
+    /// More owners than needed: before the contact more than one hand-over of the pair (the original's measure; in a
+    /// corner, a body back with an owner it had left), or more than two of one body in the whole run.
+    pub(crate) thrashing: bool,
+    /// A breach was announced.
+    pub(crate) breach: bool,
+    /// The contact came at another tick than on one server. Three bodies may differ by one.
+    pub(crate) wrong_tick: bool,
+    /// A velocity after the collision differs by more than 1 %. Not judged with three bodies, whose outcome depends on
+    /// the order in which the engine got them even on one server.
+    pub(crate) wrong_velocity: bool,
+    /// Late or missed beyond a tolerance, without a breach that names that tolerance at the contact's tick or before;
+    /// for a missed collision the tick at which it would have been.
+    pub(crate) unannounced: bool,
+    /// Bodies lost.
+    pub(crate) lost: u32,
+    /// Bodies owned twice.
+    pub(crate) duplicated: u32,
+}
+
+/// Runs a setup and its control, and compares them.
+pub(crate) fn judge(setup: &Setup) -> Result<Verdict, UniverseError> {
+    let scene = scene::build(setup.case, setup.speed, setup.tolerances, setup.seed);
+    let control = on_one_server(&scene, setup)?;
+    let record = if setup.alone { on_one_server(&scene, setup)? } else { on_servers(&scene, setup)? };
+    Ok(compare(setup, &scene, &record, &control))
+}
+
+fn compare(setup: &Setup, scene: &Scene, record: &Record, control: &Record) -> Verdict {
+    let corner = setup.case == Case::Corner;
+    let mut verdict = Verdict {
+        breach: !record.breaches.is_empty(),
+        lost: record.lost,
+        duplicated: record.duplicated,
+        thrashing: is_thrashing(setup, record),
+        ..Verdict::default()
+    };
+    // Without a contact on one server there is nothing to compare with; scenes are built so that this cannot be.
+    let expected = control.contact().unwrap_or(scene.contact.ceil() as u64);
+    let both_struck = record.struck.iter().zip(&control.struck).all(|(here, there)| here.is_some() || there.is_none());
+    match record.contact() {
+        Some(contact) if both_struck => {
+            let slack = u64::from(corner);
+            verdict.wrong_tick = contact.abs_diff(expected) > slack;
+            let by_depth = record.depth.filter(|_| !corner && setup.case != Case::Cuboids);
+            let steps = by_depth.map(|depth| depth / scene.closing * scene.world.tick_hz as f32);
+            verdict.late = steps.map_or(contact > expected + slack, |steps| steps > 1.0 + ROUNDING);
+            verdict.wrong_velocity = !corner && differs(scene, record, contact, control, expected);
+        }
+        _ => verdict.missed = true,
+    }
+    if let Some(factor) = setup.exceeded.filter(|_| verdict.late || verdict.missed) {
+        let by = record.contact().filter(|_| !verdict.missed).unwrap_or(expected);
+        verdict.unannounced = !record.breaches.iter().any(|breach| breach.factor == factor && breach.tick.0 <= by);
+    }
+    verdict
+}
+
+fn differs(scene: &Scene, record: &Record, contact: u64, control: &Record, expected: u64) -> bool {
+    (0..scene.world.bodies.len()).any(|body| {
+        let here = record.velocity(body, contact + SETTLED_TICKS);
+        let there = control.velocity(body, expected + SETTLED_TICKS);
+        let before = scene.world.bodies[body].velocity.linear.length();
+        match (here, there) {
+            (Some(here), Some(there)) => here.distance(there) > VELOCITY_SHARE * there.length().max(before),
+            _ => true,
+        }
+    })
+}
+
+fn is_thrashing(setup: &Setup, record: &Record) -> bool {
+    let contact = record.contact().unwrap_or(u64::MAX);
+    let changes = |until: u64, body: usize| {
+        let mut seen = record.sights[body].iter().filter(|sight| sight.tick <= until);
+        seen.next().map_or(0, |first| seen.next_back().map_or(0, |last| last.epoch.saturating_sub(first.epoch)))
+    };
+    let bodies = 0..record.sights.len();
+    if bodies.clone().any(|body| changes(u64::MAX, body) > 2) {
+        return true;
+    }
+    if setup.case == Case::Corner {
+        return bodies.into_iter().any(|body| {
+            let mut owners: Vec<u16> =
+                record.sights[body].iter().filter(|sight| sight.tick <= contact).map(|sight| sight.region).collect();
+            owners.dedup();
+            owners.iter().enumerate().any(|(i, owner)| owners[..i].contains(owner))
+        });
+    }
+    bodies.map(|body| changes(contact, body)).sum::<u32>() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nimbus_model::Tolerances;
+    use nimbus_node::Policy;
+
+    fn setup(case: Case, policy: Policy, speed: f32, seed: u64) -> Setup {
+        let tolerances = Tolerances { speed: 32.0, latency_ms: 2.0, frame_ms: 15.0 };
+        Setup { case, policy, speed, seed, ..Setup::at_tolerance(tolerances) }
+    }
+
+    #[test]
+    fn one_server_is_never_late_and_never_misses() {
+        let cases = [Case::HeadOn, Case::Cuboids, Case::Glancing, Case::Masses, Case::Thrust, Case::Corner];
+        for case in cases {
+            for seed in 0..12 {
+                let speed = if case == Case::HeadOn { 1.0 + 8.0 * seed as f32 } else { 32.0 };
+                let setup = Setup { alone: true, ..setup(case, Policy::Aura, speed, seed) };
+                assert_eq!(judge(&setup).unwrap(), Verdict::default(), "{case:?} {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn depth_is_what_the_places_one_tick_before_say() {
+        let mut deepest: f32 = 0.0;
+        for seed in 0..20 {
+            let setup = setup(Case::HeadOn, Policy::Aura, 32.0, seed);
+            let scene = scene::build(setup.case, setup.speed, setup.tolerances, seed);
+            let control = on_one_server(&scene, &setup).unwrap();
+            let before = (control.contact().unwrap() - 1) as f32 * scene.world.tick_s();
+            let place = |i: usize| {
+                let body = &scene.world.bodies[i];
+                body.pose.position + body.velocity.linear * before
+            };
+            let depth = 2.0 * scene::RADIUS - place(0).distance(place(1));
+            assert!((depth - control.depth.unwrap()).abs() < 1e-3, "{depth} {:?}", control.depth);
+            deepest = deepest.max(depth);
+        }
+        assert!(deepest > 0.3, "chance must reach most of a tick's way: {deepest}");
+    }
+
+    #[test]
+    fn servers_that_know_nothing_of_each_other_are_late() {
+        let verdicts: Vec<Verdict> =
+            (0..24).map(|seed| judge(&setup(Case::HeadOn, Policy::Exclusive, 32.0, seed)).unwrap()).collect();
+        let late = verdicts.iter().filter(|verdict| verdict.late).count();
+        let missed = verdicts.iter().filter(|verdict| verdict.missed).count();
+        assert!(late > 0 && missed > 0 && late + missed > 16, "{late} late, {missed} missed");
+        assert!(verdicts.iter().all(|verdict| verdict.lost + verdict.duplicated == 0));
+    }
+
+    #[test]
+    fn a_failure_beyond_tolerance_that_nobody_announced_is_found() {
+        let setup = setup(Case::HeadOn, Policy::Exclusive, 64.0, 1);
+        let verdict = judge(&Setup { exceeded: Some(nimbus_node::Factor::Speed), ..setup }).unwrap();
+        assert!((verdict.late || verdict.missed) && verdict.unannounced, "{verdict:?}");
+    }
+
+    #[test]
+    fn bodies_that_a_forgetful_server_loses_are_counted() {
+        let lost: u32 = (0..12)
+            .map(|seed| judge(&Setup { loss: 0.5, ..setup(Case::HeadOn, Policy::Forgetful, 32.0, seed) }).unwrap().lost)
+            .sum();
+        assert!(lost > 0);
+    }
+}
