@@ -117,6 +117,9 @@ impl Node {
     }
 
     fn measure(&mut self, factor: Factor, us: u64) {
+        if self.map.regions().len() < 2 {
+            return;
+        }
         let ms = us as f32 / 1e3;
         // Half a microsecond for what is lost in whole ones.
         if ms > self.limit(factor) + 1e-3 {
