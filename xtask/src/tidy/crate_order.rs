@@ -5,9 +5,22 @@ use super::manifest::{self, Use};
 use super::tree::Tree;
 
 /// A crate may depend only on those before it.
-const ORDER: [&str; 14] = [
-    "model", "scenes", "wire", "space", "physics", "node", "control", "gateway", "client", "peer", "runtime",
-    "universe", "lab", "nimbus",
+const ORDER: [&str; 15] = [
+    "model",
+    "scenes",
+    "wire",
+    "space",
+    "physics",
+    "node",
+    "control",
+    "gateway",
+    "client",
+    "peer",
+    "runtime",
+    "universe",
+    "lab",
+    "nimbus",
+    "transfer-model",
 ];
 
 /// The two shells around the same cores; neither may see the other, not even in tests.
