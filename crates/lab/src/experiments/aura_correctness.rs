@@ -24,7 +24,7 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 const USUAL: Tolerances = Tolerances { speed: 32.0, latency_ms: 2.0, frame_ms: 15.0 };
 const TICK_HZ: u32 = 60;
 const REPEATS: u32 = 50;
-const REPEATS_QUICK: u32 = 3;
+const REPEATS_QUICK: u32 = 5;
 /// Points of a case that the original does not have.
 const CASE_POINTS: u32 = 16;
 /// What the auras are scaled by to show that their size matters.
@@ -80,6 +80,13 @@ struct Plan {
     setups: Vec<Setup>,
 }
 
+impl Plan {
+    fn title(&self) -> String {
+        let beyond = if self.bar == Bar::Announced { "beyond " } else { "" };
+        format!("{} {beyond}{} {}", self.case, self.factor, self.tolerance)
+    }
+}
+
 fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabError> {
     let repeats = if options.quick { REPEATS_QUICK } else { REPEATS };
     let mut plans = vec![one_server(repeats)];
@@ -100,14 +107,14 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     let sentence = if failed.is_empty() {
         format!("All {runs} collisions within tolerance are those of one server; beyond it, no failure was silent.")
     } else {
-        let names: Vec<String> = failed.iter().map(|p| format!("{} {} {}", p.case, p.factor, p.tolerance)).collect();
+        let names: Vec<String> = failed.iter().map(|plan| plan.title()).collect();
         format!("Of {runs} collisions within tolerance {wrong} were late or missed; not met: {}.", names.join(", "))
     };
     Ok(Report {
         experiment: EXPERIMENT.name,
         parameters: Row::new()
             .with("tick_hz", TICK_HZ)
-            .with("radius", RADIUS)
+            .with("radius", readable(RADIUS))
             .with("repeats", repeats)
             .with("speed", USUAL.speed)
             .with("latency_ms", USUAL.latency_ms)
@@ -216,7 +223,7 @@ fn row(plan: &Plan, tally: &Tally) -> Row {
     Row::new()
         .with("case", plan.case.as_str())
         .with("factor", plan.factor)
-        .with("tolerance", plan.tolerance)
+        .with("tolerance", readable(plan.tolerance))
         .with("within_tolerance", plan.bar != Bar::Announced)
         .with("n", tally.n)
         .with("late", tally.late)
@@ -226,11 +233,16 @@ fn row(plan: &Plan, tally: &Tally) -> Row {
         .with("wrong_tick", tally.wrong_tick)
         .with("wrong_velocity", tally.wrong_velocity)
         .with("unannounced", tally.unannounced)
-        .with("aura_radius", aura_radius(RADIUS, &plan.tolerances, &plan.aura, TICK_HZ))
-        .with("seed_aura_radius", original_aura_radius(RADIUS, &plan.tolerances, TICK_HZ))
+        .with("aura_radius", readable(aura_radius(RADIUS, &plan.tolerances, &plan.aura, TICK_HZ)))
+        .with("seed_aura_radius", readable(original_aura_radius(RADIUS, &plan.tolerances, TICK_HZ)))
         .with("original_late_percent", original(|(late, _, _)| late.into()))
         .with("original_missed_percent", original(|(_, missed, _)| missed.into()))
         .with("original_thrashing", original(|(_, _, thrashing)| thrashing.into()))
+}
+
+/// As many digits as people write, not as many as the number has.
+fn readable(value: f32) -> f64 {
+    (f64::from(value) * 1e4).round() / 1e4
 }
 
 #[cfg(test)]
