@@ -1,23 +1,20 @@
 //! How far auras reach for given tolerances: ours, and by the original formula.
 
-use nimbus_model::Tolerances;
-use nimbus_node::AuraConfig;
+use nimbus_model::{Tolerances, World};
+use nimbus_node::{AuraConfig, Horizon};
 
 /// The greatest radius that our aura of a body can have, metres.
 pub(crate) fn aura_radius(body: f32, tolerances: &Tolerances, aura: &AuraConfig, tick_hz: u32) -> f32 {
-    let n = horizon_ticks(tolerances, aura, tick_hz);
-    body + aura.scale * tolerances.speed * (3 * n - 2) as f32 / tick_hz as f32
+    let mut world = World::new("");
+    world.tolerances = *tolerances;
+    world.tick_hz = tick_hz;
+    body + aura.scale * Horizon::new(&world, aura).depth_m()
 }
 
 /// The radius that the original formula gives, metres.
 pub(crate) fn original_aura_radius(body: f32, tolerances: &Tolerances, tick_hz: u32) -> f32 {
     let n = ticks(2.0 * tolerances.frame_ms + tolerances.latency_ms, tick_hz);
     body + tolerances.speed * (3 * n - 1) as f32 / tick_hz as f32
-}
-
-/// Ticks until what one server has done is known to another, at worst.
-fn horizon_ticks(tolerances: &Tolerances, aura: &AuraConfig, tick_hz: u32) -> u32 {
-    ticks(tolerances.frame_ms + aura.compute_ms + tolerances.latency_ms + aura.skew_ms, tick_hz)
 }
 
 fn ticks(ms: f32, tick_hz: u32) -> u32 {

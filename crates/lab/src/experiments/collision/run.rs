@@ -97,15 +97,6 @@ impl Record {
     }
 }
 
-impl Record {
-    /// The record with the ids of its two bodies exchanged.
-    pub(crate) fn swapped(mut self) -> Record {
-        self.sights.reverse();
-        self.struck.reverse();
-        self
-    }
-}
-
 /// Runs a scene on the servers of its layout.
 pub(crate) fn on_servers(scene: &Scene, setup: &Setup) -> Result<Record, UniverseError> {
     let mut config = quiet(setup.seed);

@@ -121,16 +121,6 @@ pub(crate) fn build(case: Case, speed: f32, tolerances: Tolerances, seed: u64) -
     }
 }
 
-impl Scene {
-    /// The same two bodies under each other's ids, so that the engine gets them in the other order.
-    pub(crate) fn swapped(&self) -> Scene {
-        let mut world = self.world.clone();
-        world.bodies.swap(0, 1);
-        world.script.iter_mut().for_each(|push| push.body = 1 - push.body);
-        Scene { world, ..*self }
-    }
-}
-
 fn description(case: Case) -> BodyDesc {
     let shape = match case {
         Case::Cuboids => Shape::cuboid(CUBOID.x, CUBOID.y, CUBOID.z),
