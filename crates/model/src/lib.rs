@@ -22,7 +22,7 @@ pub mod world_file;
 pub use aabb::Aabb;
 pub use body::{BodyDesc, BodyKind, Groups, LockedAxes, Motion, StateUpdate};
 pub use glam::{Quat, Vec3};
-pub use group::{Group, Link, LinkKey, Member};
+pub use group::{ContactPoint, ContactState, Group, Link, LinkKey, Member};
 pub use id::{ClientId, Nid, Origin, RegionId, Stamp};
 pub use injection::{Choice, Injection};
 pub use joint::{JointDesc, JointKind, Motor};

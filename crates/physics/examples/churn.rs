@@ -25,7 +25,7 @@ fn main() {
         Member { nid: Nid::new(Origin(1), serial), desc: descs[serial as usize % 3].clone(), motion }
     };
     let members = (0..BODIES).map(&mut member).collect();
-    world.insert(Group { members, links: Vec::new() }).expect("the bodies are sound");
+    world.insert(Group::of(members)).expect("the bodies are sound");
     for _ in 0..120 {
         world.step();
     }

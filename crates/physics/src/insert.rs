@@ -72,7 +72,8 @@ impl PhysicsWorld {
     /// Takes a group in, whole or not at all. The order within the group does not matter.
     ///
     /// Members keep their motion exactly, with forces, sleep and the time they have been quiet; what is asleep stays
-    /// asleep unless it touches or is joined to something awake. Joints start acting with the next step.
+    /// asleep unless it touches or is joined to something awake. Joints start acting with the next step. Touches go on:
+    /// they are not reported again, and the bodies press on each other as they did.
     pub fn insert(&mut self, mut group: Group) -> Result<(), InsertError> {
         group.sort();
         let shapes = self.check_members(&group.members)?;
@@ -98,6 +99,7 @@ impl PhysicsWorld {
         for link in group.links {
             self.accept_link(link);
         }
+        self.accept_contacts(group.contacts, &group.members);
         Ok(())
     }
 

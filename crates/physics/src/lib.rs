@@ -9,6 +9,7 @@
 
 mod act;
 mod body;
+mod contacts;
 mod convert;
 mod events;
 mod hash;
@@ -24,11 +25,12 @@ mod shapes;
 mod snapshot;
 mod step;
 mod view;
+mod warm_start;
 mod world;
 
 pub use events::ContactEvent;
 pub use insert::InsertError;
-pub use nimbus_model::{Group, Link, LinkKey, Member};
+pub use nimbus_model::{ContactPoint, ContactState, Group, Link, LinkKey, Member};
 pub use queries::{Filter, Nearest, RayHit, ShapeHit};
 pub use scratch::ScratchWorld;
 pub use snapshot::RestoreError;

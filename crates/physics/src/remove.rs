@@ -12,6 +12,8 @@ impl PhysicsWorld {
     /// it is returned too, and inserting the group elsewhere with it fails unless the other end is there. Joints to
     /// statics travel well, because every server has the statics.
     ///
+    /// The touches of the returned group are those among the removed bodies and with statics.
+    ///
     /// From now on nobody sees the bodies here, queries included. The engine lets go of them at the start of the next
     /// step and wakes what touched them or was joined to them.
     pub fn remove(&mut self, nids: &[Nid]) -> Group {
@@ -24,6 +26,7 @@ impl PhysicsWorld {
         keys.dedup();
         let links = keys.into_iter().filter_map(|key| self.take_link(key, &gone)).collect();
 
+        let contacts = self.take_contacts(&gone);
         let mut members = Vec::with_capacity(gone.len());
         for &nid in &gone {
             let Some(handle) = self.index.get(nid) else { continue };
@@ -39,7 +42,7 @@ impl PhysicsWorld {
         self.index.drop_sorted(&gone);
         self.awake.drop_sorted(&gone);
         self.woken.retain(|nid| gone.binary_search(nid).is_err());
-        Group { members, links }
+        Group { members, links, contacts }
     }
 
     /// Breaks a joint and returns it; both bodies wake with the next step.

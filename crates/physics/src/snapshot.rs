@@ -11,13 +11,14 @@ use thiserror::Error;
 
 use crate::PhysicsWorld;
 use crate::body::Slot;
+use crate::contacts::Carried;
 use crate::index::Index;
 use crate::links::LinkRecord;
 use crate::world::Pending;
 use nimbus_model::{LinkKey, Mixer};
 
 /// Names the format: this crate's layout and the engine version whose state is inside. Change it with either.
-const MAGIC: [u8; 8] = *b"nphys\x00\x24\x01";
+const MAGIC: [u8; 8] = *b"nphys\x00\x24\x02";
 
 /// Bytes before the state: the magic and a checksum of what follows.
 const HEADER_LEN: usize = 16;
@@ -61,6 +62,7 @@ struct Saved<E> {
     pending: Pending,
     fresh: Vec<ColliderHandle>,
     dozing: Vec<RigidBodyHandle>,
+    carried: Carried,
     woken: Vec<Nid>,
     refused: Vec<(Nid, String)>,
 }
@@ -83,6 +85,7 @@ impl PhysicsWorld {
             pending: self.pending.clone(),
             fresh: self.fresh.clone(),
             dozing: self.dozing.clone(),
+            carried: self.carried.clone(),
             woken: self.woken.clone(),
             refused: self.refused.clone(),
         };
@@ -151,6 +154,7 @@ impl PhysicsWorld {
         world.pending = saved.pending;
         world.fresh = saved.fresh;
         world.dozing = saved.dozing;
+        world.carried = saved.carried;
         world.woken = saved.woken;
         world.refused = saved.refused;
         Some(world)

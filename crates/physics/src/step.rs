@@ -29,7 +29,9 @@ impl PhysicsWorld {
     /// spoil the others.
     pub fn step(&mut self) -> &StepReport {
         self.apply_pending();
-        self.engine.step_with_events(&(), &self.events);
+        let asking = self.arm_warm_start();
+        self.engine.step_with_events(&self.warm_start, &self.events);
+        self.disarm_warm_start(&asking);
         self.fresh.clear();
 
         self.report.moved.clear();
@@ -39,6 +41,7 @@ impl PhysicsWorld {
         self.report.fell_asleep.clear();
         self.report.woke.clear();
         self.events.drain_into(&mut self.report.contacts);
+        self.continue_touches();
         self.follow_sleep();
         self.quarantine();
         &self.report
@@ -48,7 +51,10 @@ impl PhysicsWorld {
     /// measuring what the surroundings cost; the world must not be used for anything else afterwards.
     pub fn step_bare(&mut self) {
         self.apply_pending();
-        self.engine.step_with_events(&(), &());
+        let asking = self.arm_warm_start();
+        self.engine.step_with_events(&self.warm_start, &());
+        self.disarm_warm_start(&asking);
+        self.carried.clear();
     }
 
     /// Takes the list of awake bodies out of the last step's report.

@@ -7,6 +7,7 @@ use rapier3d::pipeline::PhysicsWorld as Engine;
 use serde::{Deserialize, Serialize};
 
 use crate::body::{self, Slot};
+use crate::contacts::Carried;
 use crate::convert::is_sane;
 use crate::events::EventCollector;
 use crate::index::Index;
@@ -14,6 +15,7 @@ use crate::insert::InsertError;
 use crate::links::LinkTable;
 use crate::shapes::ShapeStore;
 use crate::step::StepReport;
+use crate::warm_start::WarmStart;
 use nimbus_model::LinkKey;
 
 /// How many collider slots below the statics are kept for bodies.
@@ -50,11 +52,14 @@ pub struct PhysicsWorld {
     pub(crate) fresh: Vec<ColliderHandle>,
     /// Bodies that came asleep since the last step, see `quiet.rs`.
     pub(crate) dozing: Vec<RigidBodyHandle>,
+    /// Touches that came with bodies since the last step, see `contacts.rs`.
+    pub(crate) carried: Carried,
     /// Bodies woken by calls since the last step, for the next report.
     pub(crate) woken: Vec<Nid>,
     pub(crate) refused: Vec<(Nid, String)>,
     pub(crate) shapes: ShapeStore,
     pub(crate) events: EventCollector,
+    pub(crate) warm_start: WarmStart,
     pub(crate) report: StepReport,
 }
 
@@ -92,7 +97,9 @@ impl PhysicsWorld {
     }
 
     /// An engine with empty tables beside it.
-    pub(crate) fn around(engine: Engine) -> Self {
+    pub(crate) fn around(mut engine: Engine) -> Self {
+        let warm_start = WarmStart::default();
+        engine.narrow_phase.set_query_dispatcher(warm_start.clone());
         PhysicsWorld {
             engine,
             slots: Vec::new(),
@@ -103,10 +110,12 @@ impl PhysicsWorld {
             pending: Pending::default(),
             fresh: Vec::new(),
             dozing: Vec::new(),
+            carried: Carried::new(),
             woken: Vec::new(),
             refused: Vec::new(),
             shapes: ShapeStore::default(),
             events: EventCollector::default(),
+            warm_start,
             report: StepReport::default(),
         }
     }

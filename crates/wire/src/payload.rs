@@ -48,7 +48,7 @@ mod tests {
     fn a_group_survives_and_damage_is_noticed() {
         let desc = Arc::new(BodyDesc::dynamic(Shape::ball(0.5)));
         let member = Member { nid: Nid(7), desc, motion: Motion::default() };
-        let group = Group { members: vec![member], links: Vec::new() };
+        let group = Group::of(vec![member]);
         let mut bytes = encode_group(&group);
         assert_eq!(decode_group(&bytes), Ok(group));
         *bytes.last_mut().unwrap() ^= 1;

@@ -81,7 +81,7 @@ pub fn rain(first: u64, count: u64, rng: &mut Rng) -> Group {
             Member { nid: nid(first + i), desc: shapes[i as usize % shapes.len()].clone(), motion }
         })
         .collect();
-    Group { members, links: Vec::new() }
+    Group::of(members)
 }
 
 pub fn joint_kinds() -> Vec<JointKind> {
@@ -110,7 +110,7 @@ pub fn chain(first: u64) -> Group {
     let mut links: Vec<Link> = kinds.into_iter().enumerate().map(between).collect();
     let hook = JointDesc::new(JointKind::Spherical, Vec3::new(9.5, 6.0, 0.0), Vec3::new(-0.5, 0.0, 0.0));
     links.push(Link::new(Nid::of_world(0, 0), nid(first), 0, hook));
-    Group { members, links }
+    Group { members, links, ..Group::default() }
 }
 
 /// A kinematic paddle that sweeps through the rain.

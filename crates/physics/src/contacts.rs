@@ -1,0 +1,162 @@
+//! Touches that travel: taken along by the bodies that leave, continued where they arrive.
+
+use nimbus_model::{ContactPoint, ContactState, Nid};
+use rapier3d::geometry::{ColliderHandle, ContactPair};
+use rapier3d::pipeline::ActiveHooks;
+use std::collections::BTreeMap;
+
+use crate::convert::LIMIT;
+use crate::{ContactEvent, PhysicsWorld, warm_start};
+
+/// Touches of one body that travel with it; a body that touches more leaves the rest behind.
+const CONTACTS_PER_BODY_MAX: usize = 64;
+
+/// Points of one touch that travel with it. The engine itself solves four.
+const POINTS_PER_CONTACT_MAX: usize = 8;
+
+/// Greatest impulse that is believed, N s.
+const IMPULSE_MAX: f32 = 1e9;
+
+/// Two bodies that touch, the lower id first.
+pub(crate) type PairKey = (Nid, Nid);
+
+/// Touches that came with bodies since the last step.
+pub(crate) type Carried = BTreeMap<PairKey, Vec<ContactPoint>>;
+
+impl PhysicsWorld {
+    /// The touches among `gone` bodies, a sorted list, and with statics. Those that were carried in and have not been
+    /// stepped yet are taken out.
+    pub(crate) fn take_contacts(&mut self, gone: &[Nid]) -> Vec<ContactState> {
+        let leaves = |nid: Nid| gone.binary_search(&nid).is_ok();
+        let mut found = Carried::new();
+        if !self.carried.is_empty() {
+            let along = |nid: Nid| leaves(nid) || self.statics.contains(nid);
+            self.carried.retain(|&(a, b), points| {
+                let leaving = leaves(a) || leaves(b);
+                if leaving && along(a) && along(b) {
+                    found.insert((a, b), std::mem::take(points));
+                }
+                !leaving
+            });
+        }
+        for &nid in gone {
+            let Some(slot) = self.index.get(nid).and_then(|handle| self.slot(handle)) else { continue };
+            // Each pair once: from its lower end, or from the one that is no static.
+            let partner = |one: ColliderHandle, two: ColliderHandle| {
+                let other =
+                    self.present_nid(self.engine.colliders.get(if one == slot.collider { two } else { one })?)?;
+                ((leaves(other) && nid < other) || self.statics.contains(other)).then_some(other)
+            };
+            for pair in self.engine.narrow_phase.contact_pairs_with(slot.collider) {
+                if pair.has_any_active_contact()
+                    && let Some(other) = partner(pair.collider1, pair.collider2)
+                {
+                    let first = (pair.collider1 == slot.collider) == (nid < other);
+                    found.insert((nid.min(other), nid.max(other)), points_of(pair, first));
+                }
+            }
+            for (one, two, touching) in self.engine.narrow_phase.intersection_pairs_with(slot.collider) {
+                if touching && let Some(other) = partner(one, two) {
+                    found.insert((nid.min(other), nid.max(other)), Vec::new());
+                }
+            }
+        }
+        let mut contacts: Vec<ContactState> =
+            found.into_iter().map(|((a, b), points)| ContactState { a, b, points }).collect();
+        self.bound(&mut contacts);
+        contacts
+    }
+
+    /// Takes in the touches of a group whose sorted members have just been inserted. What names other bodies or holds
+    /// impossible numbers is dropped: it is worth a twitch, not a refusal.
+    pub(crate) fn accept_contacts(&mut self, mut contacts: Vec<ContactState>, members: &[crate::Member]) {
+        let arrives = |nid: Nid| members.binary_search_by_key(&nid, |member| member.nid).is_ok();
+        contacts.retain_mut(|ContactState { a, b, points }| {
+            points.retain(is_believable);
+            points.truncate(POINTS_PER_CONTACT_MAX);
+            let known = |nid: Nid| arrives(nid) || self.statics.contains(nid);
+            *a < *b && (arrives(*a) || arrives(*b)) && known(*a) && known(*b)
+        });
+        contacts.dedup_by_key(|contact| (contact.a, contact.b));
+        self.bound(&mut contacts);
+        self.carried.extend(contacts.into_iter().map(|ContactState { a, b, points }| ((a, b), points)));
+    }
+
+    /// Cuts a sorted list to what one body may carry.
+    fn bound(&self, contacts: &mut Vec<ContactState>) {
+        let mut counts: BTreeMap<Nid, usize> = BTreeMap::new();
+        contacts.retain(|contact| {
+            let full = |nid: Nid| counts.get(&nid).is_some_and(|count| *count >= CONTACTS_PER_BODY_MAX);
+            let keep = !full(contact.a) && !full(contact.b);
+            for nid in [contact.a, contact.b].into_iter().filter(|nid| keep && !self.statics.contains(*nid)) {
+                *counts.entry(nid).or_default() += 1;
+            }
+            keep
+        });
+    }
+
+    /// Lays the impulses of arrived touches ready for the engine and returns the colliders that ask for them.
+    pub(crate) fn arm_warm_start(&mut self) -> Vec<ColliderHandle> {
+        let pressing = self.carried.iter().filter(|(_, points)| !points.is_empty());
+        let ready: Carried = pressing.map(|(pair, points)| (*pair, points.clone())).collect();
+        if ready.is_empty() {
+            return Vec::new();
+        }
+        let mut nids: Vec<Nid> = ready.keys().map(|&(a, b)| if self.statics.contains(a) { b } else { a }).collect();
+        nids.sort_unstable();
+        nids.dedup();
+        let collider = |nid: Nid| Some(self.slot(self.index.get(nid)?)?.collider);
+        let asking: Vec<ColliderHandle> = nids.into_iter().filter_map(collider).collect();
+        self.warm_start.lay_ready(ready);
+        self.let_ask(&asking, ActiveHooks::FILTER_CONTACT_PAIRS);
+        asking
+    }
+
+    /// After the step: the colliders ask no more, because whatever asks is looked at anew in every step.
+    pub(crate) fn disarm_warm_start(&mut self, asking: &[ColliderHandle]) {
+        if !asking.is_empty() {
+            self.let_ask(asking, ActiveHooks::empty());
+            self.warm_start.clear();
+        }
+    }
+
+    fn let_ask(&mut self, colliders: &[ColliderHandle], hooks: ActiveHooks) {
+        for handle in colliders {
+            if let Some(collider) = self.engine.colliders.get_mut(*handle) {
+                collider.set_active_hooks(hooks);
+            }
+        }
+    }
+
+    /// Corrects the sorted events of a step for touches that came with bodies: one that goes on did not begin, and one
+    /// that is no longer there has ended.
+    pub(crate) fn continue_touches(&mut self) {
+        if self.carried.is_empty() {
+            return;
+        }
+        let mut carried = std::mem::take(&mut self.carried);
+        let contacts = &mut self.report.contacts;
+        contacts.retain(|event| !event.began || carried.remove(&(event.a, event.b)).is_none());
+        contacts.extend(carried.into_keys().map(|(a, b)| ContactEvent { a, b, began: false }));
+        contacts.sort_by_key(|event| (event.a, event.b));
+    }
+}
+
+/// The points of a pair that the engine could take back; `straight` if its first collider is that of the lower id.
+fn points_of(pair: &ContactPair, straight: bool) -> Vec<ContactPoint> {
+    let [manifold] = pair.manifolds() else { return Vec::new() };
+    let read = if straight { warm_start::read } else { warm_start::read_swapped };
+    (0..manifold.points.len()).filter_map(|i| read(manifold, i)).take(POINTS_PER_CONTACT_MAX).collect()
+}
+
+fn is_believable(point: &ContactPoint) -> bool {
+    let within = |value: f32, limit: f32| value.abs() <= limit;
+    point.at_a.is_finite()
+        && point.at_b.is_finite()
+        && within(point.at_a.abs().max_element(), LIMIT)
+        && within(point.at_b.abs().max_element(), LIMIT)
+        && (0.0..=IMPULSE_MAX).contains(&point.normal_impulse)
+        && point.tangent_impulse.is_finite()
+        && within(point.tangent_impulse.abs().max_element(), IMPULSE_MAX)
+        && within(point.twist_impulse, IMPULSE_MAX)
+}

@@ -1,0 +1,271 @@
+//! Giving the engine back the impulses with which bodies pressed on each other before they changed worlds.
+//!
+//! The engine solves contacts starting from the impulses of the step before. A body new to it starts from none, sinks
+//! in a little and is pushed out again: a stack that changes servers would twitch. The engine lets nobody write those
+//! impulses, but it asks a dispatcher for the points of every new pair, and the points carry them. The dispatcher is
+//! not told which pair it is asked about; a filter hook, which the engine calls for the same pair just before, is.
+//!
+//! Pairs with several patches, such as compounds and meshes, are out of reach: the engine merges their points anew and
+//! looks for old impulses only among its own.
+
+use nimbus_model::{ContactPoint, Nid};
+use rapier3d::geometry::{ContactData, ContactManifold, ContactManifoldData, SolverFlags};
+use rapier3d::math::{Pose, Real, Vector};
+use rapier3d::parry::query::details::{ContactManifoldsWorkspace, NormalConstraints, ShapeCastOptions};
+use rapier3d::parry::query::{
+    ClosestPoints, Contact, DefaultQueryDispatcher, NonlinearRigidMotion, PersistentQueryDispatcher, QueryDispatcher,
+    ShapeCastHit, ShapeDistance, ShapeIntersection, Unsupported,
+};
+use rapier3d::parry::shape::Shape;
+use rapier3d::pipeline::{PairFilterContext, PhysicsHooks};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::contacts::Carried;
+
+/// A point is taken for an old one if it lies at most this far from it on either body, metres: the distance from
+/// which the engine sees contacts coming.
+const SAME_POINT_M: f32 = 0.02;
+
+/// What waits for the engine's first look at a pair.
+#[derive(Default)]
+struct Board {
+    waiting: Carried,
+    /// The pair the engine is about to ask for: how its bodies lie to each other, and its points in that order.
+    announced: Option<(Pose, Vec<ContactPoint>)>,
+}
+
+/// The one board that the hook and the dispatcher of a world share.
+#[derive(Clone, Default)]
+pub(crate) struct WarmStart {
+    board: Arc<Mutex<Board>>,
+    /// Whether a pair is announced: nearly always none is, and the dispatcher is called thousands of times a step.
+    announced: Arc<AtomicBool>,
+}
+
+impl WarmStart {
+    /// Lays the points of pairs ready for the next step.
+    pub(crate) fn lay_ready(&self, points: Carried) {
+        self.lock().waiting = points;
+    }
+
+    /// Forgets what the engine did not ask for.
+    pub(crate) fn clear(&self) {
+        *self.lock() = Board::default();
+        self.announced.store(false, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Board> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PhysicsHooks for WarmStart {
+    fn filter_contact_pair(&self, context: &PairFilterContext) -> Option<SolverFlags> {
+        if let (Some(one), Some(two)) =
+            (context.colliders.get(context.collider1), context.colliders.get(context.collider2))
+        {
+            let (a, b) = (Nid(one.user_data as u64), Nid(two.user_data as u64));
+            let mut board = self.lock();
+            if let Some(mut points) = board.waiting.remove(&(a.min(b), a.max(b))) {
+                if a > b {
+                    points.iter_mut().for_each(|point| *point = swapped(point));
+                }
+                board.announced = Some((one.position().inv_mul(two.position()), points));
+                self.announced.store(true, Ordering::Relaxed);
+            }
+        }
+        Some(SolverFlags::default())
+    }
+}
+
+/// The point with its bodies in the other order.
+fn swapped(point: &ContactPoint) -> ContactPoint {
+    ContactPoint {
+        at_a: point.at_b,
+        at_b: point.at_a,
+        feature_a: point.feature_b,
+        feature_b: point.feature_a,
+        tangent_impulse: -point.tangent_impulse,
+        ..*point
+    }
+}
+
+impl PersistentQueryDispatcher<ContactManifoldData, ContactData> for WarmStart {
+    fn contact_manifolds(
+        &self,
+        pos12: &Pose,
+        g1: &dyn Shape,
+        g2: &dyn Shape,
+        prediction: Real,
+        manifolds: &mut Vec<ContactManifold>,
+        workspace: &mut Option<ContactManifoldsWorkspace>,
+    ) -> Result<(), Unsupported> {
+        let found = DefaultQueryDispatcher.contact_manifolds(pos12, g1, g2, prediction, manifolds, workspace);
+        if self.announced.load(Ordering::Relaxed) {
+            self.announced.store(false, Ordering::Relaxed);
+            let announced = self.lock().announced.take();
+            // The engine also filters pairs without asking for their points; then the next pair is another one.
+            if let (Some((place, points)), [manifold]) = (announced, manifolds.as_mut_slice())
+                && place == *pos12
+            {
+                fill(manifold, &points);
+            }
+        }
+        found
+    }
+
+    fn contact_manifold_convex_convex(
+        &self,
+        pos12: &Pose,
+        g1: &dyn Shape,
+        g2: &dyn Shape,
+        normal_constraints1: Option<&dyn NormalConstraints>,
+        normal_constraints2: Option<&dyn NormalConstraints>,
+        prediction: Real,
+        manifold: &mut ContactManifold,
+    ) -> Result<(), Unsupported> {
+        DefaultQueryDispatcher.contact_manifold_convex_convex(
+            pos12,
+            g1,
+            g2,
+            normal_constraints1,
+            normal_constraints2,
+            prediction,
+            manifold,
+        )
+    }
+}
+
+/// Gives new points the impulses of the old ones: of the same features first, then of the nearest.
+fn fill(manifold: &mut ContactManifold, old: &[ContactPoint]) {
+    let (pos1, pos2) = (manifold.subshape_pos1().copied(), manifold.subshape_pos2().copied());
+    let place = |pose: Option<Pose>, point: Vector| pose.map_or(point, |pose| pose * point);
+    let mut free: Vec<bool> = vec![true; manifold.points.len()];
+    let mut rest = Vec::new();
+    for point in old {
+        let same = manifold
+            .points
+            .iter()
+            .zip(&free)
+            .position(|(new, free)| *free && (new.fid1.0, new.fid2.0) == (point.feature_a, point.feature_b));
+        match same {
+            Some(i) => {
+                free[i] = false;
+                write(&mut manifold.points[i].data, point);
+            }
+            None => rest.push(point),
+        }
+    }
+    for point in rest {
+        let mut best = (SAME_POINT_M, None);
+        for (i, new) in manifold.points.iter().enumerate().filter(|(i, _)| free[*i]) {
+            let one = (place(pos1, new.local_p1) - point.at_a).length();
+            let two = (place(pos2, new.local_p2) - point.at_b).length();
+            if one.min(two) < best.0 {
+                best = (one.min(two), Some(i));
+            }
+        }
+        if let Some(i) = best.1 {
+            free[i] = false;
+            write(&mut manifold.points[i].data, point);
+        }
+    }
+}
+
+fn write(data: &mut ContactData, point: &ContactPoint) {
+    // The engine takes a point without impulse for a new one, which may bounce.
+    data.impulse = point.normal_impulse;
+    data.warmstart_impulse = point.normal_impulse;
+    data.warmstart_tangent_world = point.tangent_impulse;
+    data.warmstart_twist_impulse = point.twist_impulse;
+}
+
+/// The point as it travels; `None` if nothing presses there. Places are in the frames of the colliders.
+pub(crate) fn read(manifold: &ContactManifold, i: usize) -> Option<ContactPoint> {
+    let point = manifold.points.get(i)?;
+    let data = &point.data;
+    let place = |pose: Option<&Pose>, point: Vector| pose.map_or(point, |pose| *pose * point);
+    (data.warmstart_impulse != 0.0).then(|| ContactPoint {
+        at_a: place(manifold.subshape_pos1(), point.local_p1),
+        at_b: place(manifold.subshape_pos2(), point.local_p2),
+        feature_a: point.fid1.0,
+        feature_b: point.fid2.0,
+        normal_impulse: data.warmstart_impulse,
+        tangent_impulse: data.warmstart_tangent_world,
+        twist_impulse: data.warmstart_twist_impulse,
+    })
+}
+
+/// As [`read`], with the bodies in the other order.
+pub(crate) fn read_swapped(manifold: &ContactManifold, i: usize) -> Option<ContactPoint> {
+    read(manifold, i).as_ref().map(swapped)
+}
+
+/// Everything else is the engine's own.
+impl QueryDispatcher for WarmStart {
+    fn intersection_test(
+        &self,
+        pos12: &Pose,
+        g1: &dyn Shape,
+        g2: &dyn Shape,
+    ) -> Result<ShapeIntersection, Unsupported> {
+        DefaultQueryDispatcher.intersection_test(pos12, g1, g2)
+    }
+
+    fn distance(&self, pos12: &Pose, g1: &dyn Shape, g2: &dyn Shape) -> Result<ShapeDistance, Unsupported> {
+        DefaultQueryDispatcher.distance(pos12, g1, g2)
+    }
+
+    fn contact(
+        &self,
+        pos12: &Pose,
+        g1: &dyn Shape,
+        g2: &dyn Shape,
+        prediction: Real,
+    ) -> Result<Option<Contact>, Unsupported> {
+        DefaultQueryDispatcher.contact(pos12, g1, g2, prediction)
+    }
+
+    fn closest_points(
+        &self,
+        pos12: &Pose,
+        g1: &dyn Shape,
+        g2: &dyn Shape,
+        max_dist: Real,
+    ) -> Result<ClosestPoints, Unsupported> {
+        DefaultQueryDispatcher.closest_points(pos12, g1, g2, max_dist)
+    }
+
+    fn cast_shapes(
+        &self,
+        pos12: &Pose,
+        local_vel12: Vector,
+        g1: &dyn Shape,
+        g2: &dyn Shape,
+        options: ShapeCastOptions,
+    ) -> Result<Option<ShapeCastHit>, Unsupported> {
+        DefaultQueryDispatcher.cast_shapes(pos12, local_vel12, g1, g2, options)
+    }
+
+    fn cast_shapes_nonlinear(
+        &self,
+        motion1: &NonlinearRigidMotion,
+        g1: &dyn Shape,
+        motion2: &NonlinearRigidMotion,
+        g2: &dyn Shape,
+        start_time: Real,
+        end_time: Real,
+        stop_at_penetration: bool,
+    ) -> Result<Option<ShapeCastHit>, Unsupported> {
+        DefaultQueryDispatcher.cast_shapes_nonlinear(
+            motion1,
+            g1,
+            motion2,
+            g2,
+            start_time,
+            end_time,
+            stop_at_penetration,
+        )
+    }
+}
