@@ -3,9 +3,15 @@
 //! An experiment measures something about the system and compares it with a bar. Speed is always a ratio of two things
 //! measured side by side in the same run, because absolute times say more about the machine than about the code.
 
+mod draw;
+mod escape;
 mod experiment;
 mod experiments;
+mod files;
+mod page;
+mod plot;
 mod report;
 
 pub use experiment::{Experiment, LabError, Options, Progress, all, find};
+pub use plot::{Kind, Level, Plot, Series};
 pub use report::{Report, Row, Summary};

@@ -1,8 +1,10 @@
-//! What an experiment found: rows, a verdict and a sentence, as JSON, CSV or Markdown.
+//! What an experiment found: rows, a verdict and a sentence, as JSON, CSV or Markdown. Plots are part of it as data.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 use std::fmt::Write;
+
+use crate::plot::Plot;
 
 /// One row of results: names and values, in the order in which people should read them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +25,11 @@ impl Row {
     /// The value of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// Names and values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(name, value)| (*name, value))
     }
 }
 
@@ -54,6 +61,8 @@ pub struct Report {
     pub parameters: Row,
     /// What it measured.
     pub rows: Vec<Row>,
+    /// What is to be seen of it.
+    pub plots: Vec<Plot>,
     /// The verdict.
     pub summary: Summary,
 }
@@ -66,7 +75,7 @@ impl Report {
 
     /// The rows as comma-separated values with a header line.
     pub fn to_csv(&self) -> String {
-        let mut text = self.header().join(",") + "\n";
+        let mut text = self.columns().join(",") + "\n";
         for row in &self.rows {
             let cells: Vec<String> = row.0.iter().map(|(_, value)| cell(value)).collect();
             text += &(cells.join(",") + "\n");
@@ -77,21 +86,28 @@ impl Report {
     /// The report as Markdown.
     pub fn to_markdown(&self) -> String {
         let mut text = format!("# {}\n\n{}\n\n", self.experiment, self.summary.sentence);
-        let names = self.header();
+        let names = self.columns();
         let _ = writeln!(text, "| {} |\n|{}", names.join(" | "), "---|".repeat(names.len()));
         for row in &self.rows {
             let cells: Vec<String> = row.0.iter().map(|(_, value)| cell(value)).collect();
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
+        if self.parameters.iter().next().is_some() {
+            let pairs: Vec<String> =
+                self.parameters.iter().map(|(name, value)| format!("{name} {}", cell(value))).collect();
+            let _ = writeln!(text, "\nParameters: {}.", pairs.join(", "));
+        }
         text
     }
 
-    fn header(&self) -> Vec<&'static str> {
+    /// Names of the columns, in order.
+    pub(crate) fn columns(&self) -> Vec<&'static str> {
         self.rows.first().map(|row| row.0.iter().map(|(name, _)| *name).collect()).unwrap_or_default()
     }
 }
 
-fn cell(value: &Value) -> String {
+/// A value as people read it.
+pub(crate) fn cell(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => match number.as_f64() {
@@ -112,6 +128,7 @@ mod tests {
             experiment: "sample",
             parameters: Row::new().with("servers", 4),
             rows: vec![Row::new().with("what", "a").with("ratio", 0.25), Row::new().with("what", "b").with("ratio", 2)],
+            plots: Vec::new(),
             summary: Summary { passed: true, sentence: "Good.".to_owned() },
         };
         assert_eq!(report.to_csv(), "what,ratio\na,0.25\nb,2\n");

@@ -37,6 +37,6 @@ pub use event::{Cause, Event, EventKind};
 pub use horizon::Horizon;
 pub use inbox::Input;
 pub use log::TickLog;
-pub use node::{Change, Node};
+pub use node::{Change, Node, Phase};
 pub use outbox::{GATEWAY_LANE_MAX, REGION_LANE_MAX};
 pub use snapshot::SnapshotError;

@@ -56,6 +56,15 @@ impl Change {
     }
 }
 
+/// A point within a tick at which a shell may look at its clock. The core has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The engine's step is about to begin.
+    StepBegins,
+    /// The engine's step is over.
+    StepEnds,
+}
+
 /// One server. See the crate's description for how a shell drives it.
 #[derive(Serialize, Deserialize)]
 pub struct Node {
@@ -187,6 +196,11 @@ impl Node {
 
     /// Runs one tick. It must be above the last one; a gap means that the server fell behind and skips tick numbers.
     pub fn tick(&mut self, tick: Tick) {
+        self.tick_with(tick, &mut |_| {});
+    }
+
+    /// The same, and tells the shell when the engine's step begins and ends, so that it can be timed from outside.
+    pub fn tick_with(&mut self, tick: Tick, probe: &mut dyn FnMut(Phase)) {
         assert!(tick > self.now, "tick {tick} does not follow {}", self.now);
         let mut inputs = Vec::new();
         let due = self.changes.partition_point(|change| change.at() <= tick);
@@ -195,7 +209,7 @@ impl Node {
         if !loads {
             self.inbox.due(tick, self.config.policy, &mut inputs);
         }
-        self.run(tick, &inputs);
+        self.run(tick, &inputs, probe);
         if self.config.planted == Some(Planted::UnloggedOrder) {
             inputs.reverse();
         }
@@ -211,10 +225,10 @@ impl Node {
                 self.inbox.replayed(*from, *sequence);
             }
         }
-        self.run(entry.tick, &entry.inputs);
+        self.run(entry.tick, &entry.inputs, &mut |_| {});
     }
 
-    fn run(&mut self, tick: Tick, inputs: &[Input]) {
+    fn run(&mut self, tick: Tick, inputs: &[Input], probe: &mut dyn FnMut(Phase)) {
         let mut changes = inputs.iter().filter_map(|input| match input {
             Input::Change(change) => Some(change),
             _ => None,
@@ -254,7 +268,7 @@ impl Node {
         }
         self.inject(tick);
         self.push_scripted(tick, tick, |_| true);
-        self.step();
+        self.step(probe);
         self.apply_policy();
         self.tell_untold();
         if tick.0.is_multiple_of(DEPARTED_TICKS / 4) {
@@ -345,8 +359,10 @@ impl Node {
         }
     }
 
-    fn step(&mut self) {
+    fn step(&mut self, probe: &mut dyn FnMut(Phase)) {
+        probe(Phase::StepBegins);
         let report = self.physics.step();
+        probe(Phase::StepEnds);
         let asleep = report.fell_asleep.clone();
         let woke = report.woke.clone();
         let lost = report.quarantined.clone();

@@ -16,7 +16,7 @@ use nimbus_model::{Layout, World, edits};
 use thiserror::Error;
 
 pub use scenes::cubes_901::PLAYER as CUBES_901_PLAYER;
-pub use scenes::rain::{rain_on_grid, rain_with};
+pub use scenes::rain::{rain_on_columns, rain_on_corner, rain_on_grid, rain_with};
 
 /// Greatest number of servers a scene can be laid out for; more are treated as this many.
 pub const SERVERS_MAX: u16 = 64;

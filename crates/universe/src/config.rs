@@ -83,8 +83,26 @@ pub enum UniverseError {
 pub struct NodeCost {
     /// CPU time of each tick, nanoseconds.
     pub tick_ns: Vec<u64>,
-    /// CPU time spent on frames and emission between ticks, nanoseconds, in all.
-    pub between_ns: u64,
+    /// The engine's step within each tick, nanoseconds.
+    pub step_ns: Vec<u64>,
+    /// CPU time spent on frames and emission after each tick and before the next, nanoseconds.
+    pub between_ns: Vec<u64>,
+}
+
+impl NodeCost {
+    /// Takes note of a tick.
+    pub(crate) fn ticked(&mut self, tick_ns: u64, step_ns: u64) {
+        self.tick_ns.push(tick_ns);
+        self.step_ns.push(step_ns);
+        self.between_ns.push(0);
+    }
+
+    /// Takes note of work after the last tick. What comes before the first is nobody's.
+    pub(crate) fn worked(&mut self, ns: u64) {
+        if let Some(last) = self.between_ns.last_mut() {
+            *last += ns;
+        }
+    }
 }
 
 /// What became of a universe.

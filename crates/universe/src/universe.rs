@@ -4,7 +4,7 @@ use cpu_time::ThreadTime;
 use nimbus_client::Client;
 use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
 use nimbus_model::{ClientId, Mixer, RegionId, Rng, Tick, World};
-use nimbus_node::{Change, EventKind, Node, NodeConfig};
+use nimbus_node::{Change, EventKind, Node, NodeConfig, Phase};
 use nimbus_scenes::SceneParams;
 use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, Frame, GatewayId};
@@ -214,10 +214,14 @@ impl Universe {
         match (to, what) {
             (Actor::Node(i), Happening::Wake) => self.wake_node(usize::from(i), look),
             (Actor::Node(i), Happening::Frame(bytes)) => {
+                let start = self.config.measured.then(ThreadTime::now);
                 let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
-                let node = &mut self.nodes[usize::from(i)];
+let node = &mut self.nodes[usize::from(i)];
                 node.set_clock(self.now / 1_000);
                 node.handle(frame);
+                if let Some(start) = start {
+                    self.outcome.costs[usize::from(i)].worked(start.elapsed().as_nanos() as u64);
+                }
             }
             (Actor::Gateway(g), Happening::Wake) => self.wake_gateway(usize::from(g)),
             (Actor::Gateway(g), Happening::Frame(bytes)) => {
@@ -247,10 +251,11 @@ impl Universe {
         node.wake(self.now / 1_000);
         let mut next = node.first_due(due);
         while next <= due {
-            let start = self.config.measured.then(ThreadTime::now);
-            node.tick(next);
-            if let Some(start) = start {
-                self.outcome.costs[i].tick_ns.push(start.elapsed().as_nanos() as u64);
+            if self.config.measured {
+                let (tick_ns, step_ns) = timed_tick(node, next);
+                self.outcome.costs[i].ticked(tick_ns, step_ns);
+            } else {
+                node.tick(next);
             }
             if self.hashes[i].is_none() && next.0 >= self.config.ticks {
                 self.hashes[i] = Some(node.state_hash());
@@ -264,7 +269,7 @@ impl Universe {
         let from = Actor::Node(i as u16);
         let sent: Vec<(Actor, Arc<[u8]>)> = frames.iter().map(|f| (actor(f.to), f.encode().into())).collect();
         if let Some(start) = start {
-            self.outcome.costs[i].between_ns += start.elapsed().as_nanos() as u64;
+            self.outcome.costs[i].worked(start.elapsed().as_nanos() as u64);
         }
         for (to, bytes) in sent {
             self.send(from, to, &bytes);
@@ -416,6 +421,16 @@ impl Universe {
     fn wake_time(&self, tick: Tick) -> Nanos {
         tick.0 * self.tick_ns()
     }
+}
+
+/// Runs a tick and returns what it cost, nanoseconds: the whole of it, and the engine's step within it.
+fn timed_tick(node: &mut Node, tick: Tick) -> (u64, u64) {
+    let (start, mut begun, mut step_ns) = (ThreadTime::now(), None, 0);
+    node.tick_with(tick, &mut |phase| match phase {
+        Phase::StepBegins => begun = Some(ThreadTime::now()),
+        Phase::StepEnds => step_ns = begun.take().map_or(0, |begun| begun.elapsed().as_nanos() as u64),
+    });
+    (start.elapsed().as_nanos() as u64, step_ns)
 }
 
 fn actor(address: Address) -> Actor {

@@ -9,6 +9,7 @@ use nimbus_wire::GatewayId;
 use std::sync::Arc;
 
 use crate::experiment::{Experiment, LabError, Options, Progress};
+use crate::plot::{Plot, Series};
 use crate::report::{Report, Row, Summary};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -66,6 +67,11 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
         experiment: EXPERIMENT.name,
         parameters: Row::new().with("scene", "rain").with("copies", copies).with("bar_mb", BAR_MB),
         rows: vec![row],
+        plots: vec![
+            Plot::bars("memory", "Memory of a server", "", "MB", vec!["engine".into(), "beyond it".into()])
+                .with(Series::new("one server", vec![[0.0, engine_mb], [1.0, beyond]]))
+                .with_level("bar for what is beyond", BAR_MB),
+        ],
         summary: Summary {
             passed: beyond <= BAR_MB,
             sentence: format!("A server needs {beyond:.1} MB beyond the engine's {engine_mb:.1} MB (bar {BAR_MB} MB)."),

@@ -11,6 +11,7 @@ use nimbus_wire::{Address, Frame, GatewayId};
 use std::sync::Arc;
 
 use crate::experiment::{Experiment, LabError, Options, Progress};
+use crate::plot::{Plot, Series};
 use crate::report::{Report, Row, Summary};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -97,6 +98,16 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
         experiment: EXPERIMENT.name,
         parameters: Row::new().with("scene", "rain").with("samples", samples).with("bar", BAR),
         rows: vec![row],
+        plots: vec![
+            Plot::bars(
+                "time",
+                "Where a tick goes",
+                "",
+                "ms",
+                ["step", "server beside it", "gateway"].map(String::from).to_vec(),
+            )
+            .with(Series::new("median", vec![[0.0, bare / 1e6], [1.0, beside / 1e6], [2.0, gateway_ns / 1e6]])),
+        ],
         summary: Summary {
             passed: outside <= BAR,
             sentence: format!("Server and gateway spend {:.1} % of a step outside it (bar 5 %).", 100.0 * outside),

@@ -6,6 +6,7 @@ use nimbus_physics::PhysicsWorld;
 use nimbus_universe::{Universe, UniverseConfig};
 
 use crate::experiment::{Experiment, LabError, Options, Progress};
+use crate::plot::{Plot, Series};
 use crate::report::{Report, Row, Summary};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -56,10 +57,21 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
         );
     }
     let worst = rows.iter().filter_map(|row| row.get("speed_ratio")?.as_f64()).fold(f64::INFINITY, f64::min);
+    let ratios = (0..).map(f64::from).zip(&rows).filter_map(|(i, row)| Some([i, row.get("speed_ratio")?.as_f64()?]));
+    let plot = Plot::bars(
+        "speed",
+        "Speed of the universe against the bare engine",
+        "servers",
+        "ratio",
+        servers.map(|count| count.to_string()).to_vec(),
+    )
+    .with(Series::new("universe", ratios.collect()))
+    .with_level("bar", BAR);
     Ok(Report {
         experiment: EXPERIMENT.name,
         parameters: Row::new().with("scene", "rain").with("warm_up_ticks", warm_up).with("bar", BAR),
         rows,
+        plots: vec![plot],
         summary: Summary {
             passed: worst >= BAR,
             sentence: format!("The universe runs at {worst:.2} of the bare engine's speed or better (bar {BAR})."),

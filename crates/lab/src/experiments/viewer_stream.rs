@@ -87,6 +87,7 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
         experiment: EXPERIMENT.name,
         parameters: Row::new().with("ticks", ticks).with("bar", BAR),
         rows: vec![row],
+        plots: Vec::new(),
         summary: Summary {
             passed: share <= BAR && bytes > 0,
             sentence: format!("Streaming 10,000 bodies at 60 Hz takes {:.1} % of a core (bar 25 %).", 100.0 * share),

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use nimbus::lab::{Options, Report, all, find};
+use nimbus::lab::{Options, all, find};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ enum Action {
         /// Write the result as JSON to a file, or - for standard output
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
-        /// Write a report (Markdown and CSV) into this directory
+        /// Write a report (CSV, plots, Markdown and one HTML page) into this directory
         #[arg(long, value_name = "DIR")]
         report: Option<PathBuf>,
     },
@@ -65,19 +65,15 @@ fn run(name: &str, quick: bool, json: Option<&Path>, directory: Option<&Path>) -
         None => {}
     }
     if let Some(directory) = directory {
-        keep(&report, directory)?;
+        let cannot = || format!("cannot write the report into {}", directory.display());
+        let written = report.write_to(directory).with_context(cannot)?;
+        eprintln!("{} files written to {}", written.len(), directory.display());
     }
     if !to_stdout {
         println!("{}", report.to_markdown());
         println!("{}", if report.summary.passed { "passed" } else { "the bar is not met" });
     }
     Ok(if report.summary.passed { Verdict::Good } else { Verdict::NotMet })
-}
-
-fn keep(report: &Report, directory: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(directory).with_context(|| format!("cannot make the directory {}", directory.display()))?;
-    write(&directory.join(format!("{}.md", report.experiment)), &report.to_markdown())?;
-    write(&directory.join(format!("{}.csv", report.experiment)), &report.to_csv())
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {

@@ -130,7 +130,7 @@ fn tell(outcome: &Outcome) {
             at(0.5),
             at(0.99),
             at(1.0),
-            cost.between_ns as f64 / 1e6 / sorted.len() as f64
+            cost.between_ns.iter().sum::<u64>() as f64 / 1e6 / sorted.len() as f64
         );
     }
     println!("violations {}", outcome.violations.len());

@@ -19,7 +19,7 @@ pub(crate) const CORNER_SCENE: Scene = Scene {
     build: |params| {
         let deep = (1..=params.servers).rfind(|d| d * d <= params.servers && params.servers.is_multiple_of(*d));
         match (params.servers, deep.unwrap_or(1)) {
-            (3, _) => World { layout: Layout::Corner3, ..rain_on_grid([2, 2], params.seed, params.scale) },
+            (3, _) => rain_on_corner(params.seed, params.scale),
             (_, 1) => rain_with(params.servers, params.servers, params.seed, params.scale),
             (_, deep) => rain_on_grid([params.servers / deep, deep], params.seed, params.scale),
         }
@@ -46,9 +46,14 @@ const TICK_HZ: u32 = 60;
 /// server gets exactly the rain of the run it is compared with. One column has no seam; its rain is that of two.
 /// Parameters outside their range are brought into it.
 pub fn rain_with(volumes_for: u16, servers: u16, seed: u64, scale: f32) -> World {
+    rain_on_columns(volumes_for, servers, REGION_WIDTH, seed, scale)
+}
+
+/// The same with columns of another width, metres. Less than 80 m and the volumes near seams meet those in the middle.
+pub fn rain_on_columns(volumes_for: u16, servers: u16, width: f32, seed: u64, scale: f32) -> World {
     let params = SceneParams { servers, seed, scale }.clamped();
     let columns = volumes_for.clamp(2, crate::SERVERS_MAX);
-    let width = REGION_WIDTH.min(WORLD_LENGTH_MAX / f32::from(columns));
+    let width = width.clamp(1.0, WORLD_LENGTH_MAX / f32::from(columns));
     let seams = Regions::seams(columns, width).into_iter().map(|x| Seam { middle: Vec3::X * x, across: Vec3::X });
     let regions = Regions::columns(columns, width);
     let mut world = world(&seams.collect::<Vec<_>>(), &regions.middles, &params);
@@ -83,6 +88,21 @@ pub fn rain_on_grid(count: [u16; 2], seed: u64, scale: f32) -> World {
     }
     let mut world = world(&seams, &middles, &params);
     world.layout = Layout::Grid { count: [wide, 1, deep], size: [edge; 3] };
+    finish(world, CORNER_SCENE.name, CORNER_SCENE.about)
+}
+
+/// The rain of three regions that meet in one corner. Every region has two seams and one middle, so each gets a third.
+pub fn rain_on_corner(seed: u64, scale: f32) -> World {
+    let params = SceneParams { servers: 3, seed, scale }.clamped();
+    let half = REGION_WIDTH / 2.0;
+    let at = |x: f32, z: f32| Vec3::new(x * half, 0.0, z * half);
+    let seams = [
+        Seam { middle: at(0.0, -1.0), across: Vec3::X },
+        Seam { middle: at(0.0, 1.0), across: Vec3::X },
+        Seam { middle: at(1.0, 0.0), across: Vec3::Z },
+    ];
+    let mut world = world(&seams, &[at(-1.0, 0.0), at(1.0, -1.0), at(1.0, 1.0)], &params);
+    world.layout = Layout::Corner3;
     finish(world, CORNER_SCENE.name, CORNER_SCENE.about)
 }
 
@@ -190,6 +210,29 @@ mod tests {
         assert_eq!(boxes[0], (Vec3::new(-12.0, 15.0, 0.0), long));
         assert_eq!(boxes[1], (Vec3::new(12.0, 15.0, 0.0), long));
         assert_eq!(boxes[2], (Vec3::new(-100.0, 15.0, 0.0), Vec3::splat(10.0)));
+    }
+
+    #[test]
+    fn a_corner_of_three_gives_each_region_a_third() {
+        let world = rain_on_corner(1, 1.0);
+        assert_eq!(world.injections.len(), 3 * 2 + 3);
+        let mut shares = [0; 3];
+        for injection in &world.injections {
+            let (min, max) = (injection.volume.min, injection.volume.max);
+            let region = |p: Vec3| if p.x < 0.0 { 0 } else { 1 + usize::from(p.z >= 0.0) };
+            assert_eq!(region(min), region(max), "a volume lies in one region");
+            shares[region(min)] += injection.count;
+        }
+        assert_eq!(shares, [3_200; 3]);
+    }
+
+    #[test]
+    fn columns_of_any_width_have_volumes_within_regions() {
+        for width in [100.0, 200.0] {
+            let world = rain_on_columns(4, 4, width, 1, 1.0);
+            let column = |x: f32| (x / width).floor() as i32;
+            assert!(world.injections.iter().all(|i| column(i.volume.min.x) == column(i.volume.max.x)));
+        }
     }
 
     #[test]

@@ -1,0 +1,235 @@
+//! How much faster a world gets with servers: the scalability workload on columns and around corners.
+
+mod bars;
+mod measure;
+mod plots;
+mod workload;
+
+use serde_json::Value;
+
+use crate::experiment::{Experiment, LabError, Options, Progress};
+use crate::report::{Report, Row, Summary};
+use measure::Measured;
+use workload::{Arrangement, Case};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "aura-scalability",
+    about: "Speed-up of the rain workload with 1 to 10 servers, in columns and around corners, under aura projection.",
+    run: |options, progress| experiment(&if options.quick { Setup::quick() } else { Setup::full() }, options, progress),
+};
+
+/// How much is run.
+#[derive(Clone, Debug)]
+struct Setup {
+    seed: u64,
+    /// 1 is 160 bodies a second.
+    scale: f32,
+    seconds: u64,
+    /// Costs are compared over this long at the end.
+    late_seconds: u64,
+    /// Greatest frame times are taken per this long.
+    stretch_seconds: u64,
+    /// Independent worlds that are run per case, at most.
+    independent_max: usize,
+    cases: Vec<Case>,
+    /// Whether the bars apply: they are for the whole workload only.
+    judged: bool,
+}
+
+impl Setup {
+    fn full() -> Setup {
+        let mut cases = cases(Arrangement::Columns, &[1, 2, 3, 4, 5, 8, 10], bars::JUDGED_WIDTH);
+        cases.extend(cases_of_corners(&[3, 4, 9]));
+        cases.extend(self::cases(Arrangement::Columns, &[2, 4, 8], 100.0));
+        Setup {
+            seed: 7,
+            scale: 1.0,
+            seconds: 60,
+            late_seconds: 20,
+            stretch_seconds: 5,
+            independent_max: 2,
+            cases,
+            judged: true,
+        }
+    }
+
+    fn quick() -> Setup {
+        let mut cases = cases(Arrangement::Columns, &[1, 2, 4], bars::JUDGED_WIDTH);
+        cases.extend(cases_of_corners(&[4]));
+        Setup { seconds: 15, late_seconds: 5, independent_max: 1, cases, judged: false, ..Setup::full() }
+    }
+
+    #[cfg(test)]
+    fn tiny() -> Setup {
+        let mut cases = cases(Arrangement::Columns, &[1, 2], bars::JUDGED_WIDTH);
+        cases.extend(cases_of_corners(&[3]));
+        Setup { scale: 0.05, seconds: 3, late_seconds: 1, stretch_seconds: 1, cases, ..Setup::quick() }
+    }
+}
+
+fn cases(arrangement: Arrangement, servers: &[u16], region_width: f32) -> Vec<Case> {
+    servers.iter().map(|&servers| Case { arrangement, servers, region_width }).collect()
+}
+
+fn cases_of_corners(servers: &[u16]) -> Vec<Case> {
+    cases(Arrangement::Corner, servers, bars::JUDGED_WIDTH)
+}
+
+/// A case, what it showed, and what it is compared with.
+struct Found {
+    case: Case,
+    run: Measured,
+    speedup: f64,
+    /// Speed-up of worlds that know nothing of each other; there is none for one server.
+    independent_speedup: Option<f64>,
+}
+
+impl Found {
+    /// How much of the speed of independent worlds is kept.
+    fn split_efficiency(&self) -> Option<f64> {
+        self.independent_speedup.map(|alone| self.speedup / alone)
+    }
+
+    fn row(&self) -> Row {
+        let value = |x: Option<f64>| x.map_or(Value::Null, Value::from);
+        let most = |counts: &[usize]| counts.iter().copied().max().unwrap_or(0);
+        Row::new()
+            .with("layout", self.case.arrangement.name())
+            .with("servers", self.case.servers)
+            .with("region_width", f64::from(self.case.region_width))
+            .with("speedup", self.speedup)
+            .with("costmax_ms", self.run.cost_max_ms())
+            .with("overhead_share", self.run.overhead_share)
+            .with("migrations", self.run.migrations.last().copied().unwrap_or(0))
+            .with("aura_updates", self.run.aura_updates.map_or(Value::Null, Value::from))
+            .with("owner_changes_per_s", self.run.owner_changes_per_s)
+            .with("hosted_max", most(&self.run.hosted))
+            .with("resident_max", most(&self.run.resident))
+            .with("split_efficiency", value(self.split_efficiency()))
+            .with("bodies", self.run.hosted.iter().sum::<usize>())
+            .with("breaches", self.run.breaches)
+    }
+}
+
+fn experiment(setup: &Setup, options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabError> {
+    let mut done = 0.0;
+    let total: f32 = setup.cases.iter().map(|case| weight(case, setup)).sum();
+    let mut found: Vec<Found> = Vec::new();
+    // One server with the whole rain is what every number of servers is compared with.
+    let one = setup.cases.first().ok_or_else(|| LabError::Failed("there is nothing to run".to_owned()))?;
+    let control = measure::run(one.control(setup), setup, &mut |share| progress(share / total))?;
+    let one_ms = control.cost_max_ms();
+    for case in &setup.cases {
+        let world = case.world(setup);
+        if case.servers == 1 {
+            found.push(Found { case: *case, run: control.clone(), speedup: 1.0, independent_speedup: None });
+            done += weight(case, setup);
+            continue;
+        }
+        let alone = workload::independent(&world, setup.independent_max);
+        let run = measure::run(world, setup, &mut |share| progress((done + share) / total))?;
+        done += 1.0;
+        let mut alone_ms: f64 = 0.0;
+        for world in alone {
+            let part = share_of_one(case);
+            alone_ms =
+                alone_ms.max(measure::run(world, setup, &mut |s| progress((done + s * part) / total))?.cost_max_ms());
+            done = (done + part).min(total);
+        }
+        let speedup = one_ms / run.cost_max_ms().max(1e-9);
+        found.push(Found { case: *case, run, speedup, independent_speedup: Some(one_ms / alone_ms.max(1e-9)) });
+    }
+    progress(1.0);
+    Ok(Report {
+        experiment: EXPERIMENT.name,
+        parameters: Row::new()
+            .with("quick", options.quick)
+            .with("seconds", setup.seconds)
+            .with("late_seconds", setup.late_seconds)
+            .with("bodies_per_second", f64::from(160.0 * setup.scale))
+            .with("seed", setup.seed)
+            .with("independent_worlds_max", setup.independent_max),
+        rows: found.iter().map(Found::row).collect(),
+        plots: plots::all(&found, setup),
+        summary: judge(&found, setup),
+    })
+}
+
+/// How long a case takes, where one run of the whole rain is 1.
+fn weight(case: &Case, setup: &Setup) -> f32 {
+    if case.servers == 1 { 1.0 } else { 1.0 + share_of_one(case) * setup.independent_max as f32 }
+}
+
+/// How long one region of a case takes by itself.
+fn share_of_one(case: &Case) -> f32 {
+    1.0 / f32::from(case.servers)
+}
+
+fn judge(found: &[Found], setup: &Setup) -> Summary {
+    let best = found.iter().filter(|f| f.case.region_width == bars::JUDGED_WIDTH);
+    let speeds: Vec<String> = best
+        .filter(|f| f.case.servers > 1)
+        .map(|f| format!("{:.2}x on {} ({})", f.speedup, f.case.servers, f.case.arrangement.name()))
+        .collect();
+    let bodies = |f: &Found| f.run.hosted.iter().sum::<usize>();
+    // Bodies may be under way between two servers when the run ends, so a few may be missing from every list.
+    let lost = found.iter().any(|f| bodies(f) * 100 < bodies(&found[0]) * 99);
+    if !setup.judged {
+        let sentence =
+            format!("Speed-up {}. A shorter run with fewer bodies: the bars are not judged.", speeds.join(", "));
+        return Summary { passed: !lost, sentence };
+    }
+    let short: Vec<String> = found
+        .iter()
+        .flat_map(|f| bars::shortfalls(&f.case, f.speedup, f.split_efficiency(), f.run.overhead_share))
+        .chain(lost.then(|| "bodies are missing".to_owned()))
+        .collect();
+    let verdict =
+        if short.is_empty() { "Every bar is met".to_owned() } else { format!("Short of: {}", short.join("; ")) };
+    Summary { passed: short.is_empty(), sentence: format!("Speed-up {}. {verdict}.", speeds.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_report_has_its_shape() {
+        let mut shares = Vec::new();
+        let options = Options { quick: true };
+        let report = experiment(&Setup::tiny(), &options, &mut |share| shares.push(share)).unwrap();
+        let names: Vec<&str> = report.rows[0].iter().map(|(name, _)| name).collect();
+        assert_eq!(
+            names[..12],
+            [
+                "layout",
+                "servers",
+                "region_width",
+                "speedup",
+                "costmax_ms",
+                "overhead_share",
+                "migrations",
+                "aura_updates",
+                "owner_changes_per_s",
+                "hosted_max",
+                "resident_max",
+                "split_efficiency",
+            ]
+        );
+        assert_eq!(report.rows.len(), 3);
+        let number = |row: usize, name: &str| report.rows[row].get(name).and_then(Value::as_f64);
+        assert_eq!(number(0, "speedup"), Some(1.0));
+        assert_eq!(number(0, "split_efficiency"), None);
+        for row in 0..3 {
+            // Three seconds of eight bodies a second.
+            let bodies = number(row, "bodies").unwrap();
+            assert!((20.0..=24.0).contains(&bodies), "{bodies}");
+            assert!(number(row, "costmax_ms").unwrap() > 0.0 && number(row, "overhead_share").unwrap() > 0.0);
+        }
+        assert!(number(1, "split_efficiency").unwrap() > 0.0);
+        assert!(shares.is_sorted() && shares.last() == Some(&1.0), "progress goes forward to the end");
+        assert!(report.summary.sentence.contains("not judged"));
+        assert!(report.plots.iter().all(|plot| plot.series.iter().any(|series| !series.points.is_empty())));
+        assert!(report.plots[0].series.iter().any(|series| series.name == "original"));
+    }
+}
