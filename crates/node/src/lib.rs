@@ -19,6 +19,7 @@ mod orders;
 mod outbox;
 mod policy;
 mod reigns;
+mod seam_report;
 mod snapshot;
 mod transfer;
 
