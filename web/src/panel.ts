@@ -78,6 +78,8 @@ export class Panel {
     row.bodies.replaceChildren(`${count.format(node.bodies)} `, small(`${count.format(node.awake)} awake`));
     row.step.replaceChildren("step ", bold(ms(node.step_ms_p50)), " p99 ", bold(ms(node.step_ms_p99)), " ms");
     row.moves.replaceChildren(bold(count.format(node.migrations)), " arrived");
+    if (node.auras > 0) row.moves.append(", ", bold(count.format(node.auras)), " auras");
+    row.root.title = `${count.format(node.auras ?? 0)} auras projected, ${count.format(node.ghosts ?? 0)} of other servers known`;
     const troubles = [];
     if (node.breaches > 0) troubles.push(`${count.format(node.breaches)} ⚠`);
     if (troubles.length > 0) {
