@@ -6,7 +6,7 @@ import type { Breach } from "./protocol";
 import { breachText } from "./seams";
 
 /** Rows shown; the rest is a number. */
-const ROWS_MAX = 5;
+const ROWS_MAX = 4;
 
 export class BreachList {
   private shown = "";

@@ -5,7 +5,9 @@ import type { Breach } from "./protocol";
 import { breachText } from "./seams";
 
 /** More signs than this hide the world. */
-const SIGNS_MAX = 12;
+const SIGNS_MAX = 5;
+/** Signs of older breaches are taken down; the shells around their bodies stay, seconds. */
+const SIGN_SECONDS = 5;
 /** Height of a sign as a share of the height of the view. */
 const HEIGHT = 0.032;
 
@@ -24,8 +26,9 @@ export class BreachSigns {
     this.places.clear();
   }
 
-  /** Puts up a sign; the same words at the same thing count once. */
-  add(breach: Breach, [x, y, z]: [number, number, number]): void {
+  /** Puts up a sign for a breach of this age, if there is room; the latest come first. One thing has one sign. */
+  add(breach: Breach, [x, y, z]: [number, number, number], ageSeconds: number): void {
+    if (ageSeconds > SIGN_SECONDS) return;
     const words = breachText(breach);
     const about = `${breach.region} ${breach.factor} ${breach.bodies[0] ?? ""}`;
     if (this.places.has(about) || this.places.size >= SIGNS_MAX) return;

@@ -21,6 +21,9 @@ const FOLLOW_MS = 6000;
 /** In the first moments after loading it jumps; later it glides, ms. */
 const SETTLE_MS = 700;
 
+/** Breaches often come in swarms; a toast at most this often, ms. The list has them all. */
+const BREACH_TOAST_MS = 5000;
+
 const query = new URLSearchParams(location.search);
 const canvas = element<HTMLCanvasElement>("view");
 const world = new World();
@@ -33,6 +36,7 @@ let loadedAt = 0;
 let lookedAt = world.focus;
 let fps = 60;
 let frames = 0;
+let breachToldAt = -Infinity;
 let wanted: OverlayName[] = [];
 /** The number of the command that asked for them last. */
 let subscription = -1;
@@ -166,7 +170,8 @@ function show(message: Inbound): void {
       break;
     case "breaches": {
       const news = world.seams.takeBreaches(message.total, message.recent).at(-1);
-      if (news && overlays.has("breaches")) {
+      if (news && overlays.has("breaches") && performance.now() - breachToldAt > BREACH_TOAST_MS) {
+        breachToldAt = performance.now();
         const about = news.bodies.length > 0 ? `, body ${news.bodies.join(", ")}` : "";
         toasts.show(`Breach on ${world.regionName(news.region)}: ${breachText(news)}${about}`, true);
       }

@@ -43,7 +43,7 @@ export class SeamsView {
   }
 
   /** Brings everything to where the bodies are drawn in this frame. */
-  update(seams: Seams, bodies: BodiesView, replicas: Replicas, regions: RegionsView, now: number): void {
+  update(seams: Seams, bodies: BodiesView, replicas: Replicas, regions: RegionsView, now: number, tickHz: number): void {
     this.drawAuras(seams, bodies, replicas);
     this.drawPulses(seams, bodies, replicas, now);
     if (seams.clustersChanged) {
@@ -51,7 +51,7 @@ export class SeamsView {
       this.clusters.join(seams.clusters, replicas);
     }
     this.clusters.update(bodies, replicas);
-    this.drawBreaches(seams, bodies, replicas, regions, now);
+    this.drawBreaches(seams, bodies, replicas, regions, now, tickHz);
   }
 
   private drawAuras(seams: Seams, bodies: BodiesView, replicas: Replicas): void {
@@ -82,7 +82,14 @@ export class SeamsView {
     this.pulses.end();
   }
 
-  private drawBreaches(seams: Seams, bodies: BodiesView, replicas: Replicas, regions: RegionsView, now: number): void {
+  private drawBreaches(
+    seams: Seams,
+    bodies: BodiesView,
+    replicas: Replicas,
+    regions: RegionsView,
+    now: number,
+    tickHz: number,
+  ): void {
     const { place } = this;
     this.warnings.begin();
     this.signs.begin();
@@ -91,7 +98,8 @@ export class SeamsView {
       this.slots.clear();
     }
     if (this.on.has("breaches")) {
-      for (const breach of seams.breaches) {
+      for (let i = seams.breaches.length - 1; i >= 0; i--) {
+        const breach = seams.breaches[i];
         let at: [number, number, number] | null = null;
         for (const nid of breach.bodies) {
           const slot = this.find(nid, replicas);
@@ -102,7 +110,7 @@ export class SeamsView {
           at ??= [place[0], place[1] + radius, place[2]];
         }
         at ??= regions.anchor(breach.region);
-        if (at) this.signs.add(breach, at);
+        if (at) this.signs.add(breach, at, (replicas.latestTick - breach.tick) / tickHz);
       }
     }
     this.warnings.end();

@@ -104,7 +104,7 @@ export class World {
     const start = performance.now();
     this.replicas.head = this.playhead.advance(now);
     this.bodies.update(this.replicas, now);
-    this.seamsView.update(this.seams, this.bodies, this.replicas, this.regionsView, now);
+    this.seamsView.update(this.seams, this.bodies, this.replicas, this.regionsView, now, this.tickHz);
     this.cost.push(this.decodeMs + performance.now() - start);
     this.decodeMs = 0;
     const firstBodies = this.extentBodies === 0 && this.replicas.count > 0;
