@@ -103,7 +103,7 @@ const breachList = new BreachList(
     else inspector.pick(slot);
   },
 );
-const hooks = installHooks(world, connection, rig, clock, () => frames, send);
+const hooks = installHooks(world, connection, rig, clock, () => frames, send, (slot) => inspector.pick(slot));
 stage?.add(world.statics.group, world.bodies.group, world.regionsView.group, world.seamsView.group);
 connection.open();
 setInterval(() => {
