@@ -20,7 +20,7 @@ test("says that the server is gone, and reconnects", async ({ page }) => {
   await expect(banner).toContainText("The server is gone");
   await expect(banner).toContainText(/retrying in \d+ s/);
   await page.keyboard.press("t");
-  await expect(page.locator(".toast.bad")).toContainText("Not connected");
+  await expect(page.locator(".toast.bad", { hasText: "Not connected" })).toBeVisible();
 
   const second = await startMock({ port: first.port, bodies: 25 });
   try {

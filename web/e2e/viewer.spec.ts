@@ -146,7 +146,17 @@ test("shows why a command was refused", async () => {
   await until("refused", () => nimbus.lastRefusal !== null);
   const reason = await page.evaluate(() => nimbus.lastRefusal?.reason ?? "");
   expect(reason.length).toBeGreaterThan(0);
-  await expect(page.locator(".toast.bad").last()).toContainText(reason);
+  await expect(page.locator(".toast.bad", { hasText: reason })).toBeVisible();
+});
+
+test("tells of the seams and of a picked body", async () => {
+  const seq = await page.evaluate(() => nimbus.send({ type: "overlays", on: ["auras", "clusters", "in-transit", "breaches"] }));
+  await expect.poll(() => page.evaluate((s) => nimbus.answer(s), seq), { message: "overlays are known" }).toBeNull();
+  await page.evaluate(() => nimbus.pick(nimbus.slots()[0]));
+  await expect(page.locator("#inspect-epoch")).toHaveText(/^\d+$/);
+  await expect(page.locator("#inspect-shape")).not.toHaveText("–");
+  await page.keyboard.press("Escape");
+  await expect(page.locator("#inspect")).toBeHidden();
 });
 
 test("resets the world and changes the scene", async () => {

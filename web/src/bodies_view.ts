@@ -11,7 +11,7 @@ import { compose } from "./matrices";
 import { regionLinear } from "./palette";
 import type { Shape } from "./protocol";
 import { blend, POSE_STRIDE, type Replicas } from "./replicas";
-import { buildForm, type Form, formOf } from "./shape_geometry";
+import { buildForm, boundingRadius, type Form, formOf } from "./shape_geometry";
 
 /** How long a hand-over glows, ms. */
 const GLOW_MS = 400;
@@ -33,12 +33,15 @@ export class BodiesView {
     depthWrite: false,
   });
   private readonly forms = new Map<number, Form>();
+  /** By shape: the radius of the sphere that holds it, metres. */
+  private readonly radii = new Map<number, number>();
   private readonly batchByKey = new Map<string, number>();
   private readonly batches: InstanceBatch[] = [];
   /** By slot: the batch, the instance in it, the scale. */
   private batchOf = new Uint16Array(0);
   private instanceOf = new Uint32Array(0);
   private scale = new Float32Array(0);
+  private radius = new Float32Array(0);
   /** When each glowing slot began to glow, ms. */
   private readonly glows = new Map<number, number>();
   private readonly pose = new Float32Array(POSE_STRIDE);
@@ -52,6 +55,7 @@ export class BodiesView {
   /** Remembers a shape for the bodies that will name it. */
   announce(id: number, shape: Shape): void {
     this.forms.set(id, formOf(shape));
+    this.radii.set(id, boundingRadius(shape));
   }
 
   /** Forgets every body and shape. */
@@ -60,6 +64,7 @@ export class BodiesView {
     this.batches.length = 0;
     this.batchByKey.clear();
     this.forms.clear();
+    this.radii.clear();
     this.glows.clear();
     this.hands.clear();
     this.marked = -1;
@@ -72,6 +77,7 @@ export class BodiesView {
     this.batchOf[slot] = number;
     this.instanceOf[slot] = this.batches[number].add(slot);
     this.scale.set(form.scale, slot * 3);
+    this.radius[slot] = this.radii.get(replicas.shape[slot]) ?? 0.2;
     this.paint(replicas, slot, 0);
   }
 
@@ -101,6 +107,20 @@ export class BodiesView {
     this.marked = slot;
     if (replicas.has(old)) this.paint(replicas, old, 0);
     if (replicas.has(slot)) this.paint(replicas, slot, 0);
+  }
+
+  /** Writes the place at which the body in a slot is drawn to `out` at `at`. The slot must have a body. */
+  placeOf(slot: number, out: Float32Array, at: number): void {
+    const { matrix } = this.batches[this.batchOf[slot]];
+    const place = this.instanceOf[slot] * 16 + 12;
+    out[at] = matrix[place];
+    out[at + 1] = matrix[place + 1];
+    out[at + 2] = matrix[place + 2];
+  }
+
+  /** The radius of the sphere that holds the body in a slot, metres. */
+  radiusOf(slot: number): number {
+    return this.radius[slot];
   }
 
   /** About how much room the body in a slot takes, cubic metres. */
@@ -199,6 +219,9 @@ export class BodiesView {
     batchOf.set(this.batchOf);
     instanceOf.set(this.instanceOf);
     scale.set(this.scale);
+    const radius = new Float32Array(capacity);
+    radius.set(this.radius);
+    this.radius = radius;
     this.batchOf = batchOf;
     this.instanceOf = instanceOf;
     this.scale = scale;

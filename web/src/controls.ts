@@ -1,5 +1,6 @@
 /** Buttons, sliders, keys and clicks: turns what a person does into actions. Knows nothing of the wire. */
 
+import { type OverlayId, OVERLAYS } from "./overlays";
 import { element } from "./panel";
 import type { SceneInfo } from "./protocol";
 import { THROWABLES, type Throwable } from "./throw";
@@ -17,7 +18,7 @@ export interface Actions {
   unpick(): void;
   toggleMode(): string;
   frame(): void;
-  toggleBoundaries(): void;
+  toggleOverlay(id: OverlayId): void;
   retry(): void;
   flyKey(code: string, down: boolean): boolean;
 }
@@ -155,7 +156,8 @@ export class Controls {
     "]": () => this.nudgeSpeed(0.5),
     f: () => this.toggleMode(),
     h: () => this.actions.frame(),
-    b: () => this.actions.toggleBoundaries(),
+    b: () => this.actions.toggleOverlay("regions"),
+    ...Object.fromEntries(OVERLAYS.map(({ id, key }) => [key, () => this.actions.toggleOverlay(id)])),
     p: () => document.body.classList.toggle("bare"),
     escape: () => this.actions.unpick(),
     "?": () => this.help.showModal(),

@@ -1,12 +1,15 @@
 /** The page: connects the world, the picture and the controls, and runs the frame loop. */
 
 import { Vector3 } from "three";
+import { BreachList } from "./breach_list";
 import { CameraRig } from "./camera";
 import { Connection, describe, type ConnectionState } from "./connection";
 import { Controls } from "./controls";
 import { Inspector } from "./inspect";
+import { Overlays, wantedOf } from "./overlays";
 import { element, Panel } from "./panel";
-import { PROTOCOL_VERSION, type Command, type Inbound } from "./protocol";
+import { PROTOCOL_VERSION, type Command, type Inbound, type OverlayName } from "./protocol";
+import { breachText } from "./seams";
 import { type Quality, Stage } from "./stage";
 import { installHooks } from "./test_hooks";
 import { throwCommand } from "./throw";
@@ -17,6 +20,9 @@ import { World } from "./world";
 const FOLLOW_MS = 6000;
 /** In the first moments after loading it jumps; later it glides, ms. */
 const SETTLE_MS = 700;
+
+/** Breaches often come in swarms; a toast at most this often, ms. The list has them all. */
+const BREACH_TOAST_MS = 5000;
 
 const query = new URLSearchParams(location.search);
 const canvas = element<HTMLCanvasElement>("view");
@@ -30,6 +36,10 @@ let loadedAt = 0;
 let lookedAt = world.focus;
 let fps = 60;
 let frames = 0;
+let breachToldAt = -Infinity;
+let wanted: OverlayName[] = [];
+/** The number of the command that asked for them last. */
+let subscription = -1;
 
 const connection = new Connection(gatewayUrl(), {
   text: (message) => {
@@ -70,21 +80,42 @@ const controls = new Controls(
       lookedAt = wide ? world.extent : world.focus;
       rig.frame(lookedAt, true);
     },
-    toggleBoundaries: () => (world.regionsView.group.visible = !world.regionsView.group.visible),
+    toggleOverlay: (id) => overlays.toggle(id),
     retry: () => connection.open(),
     flyKey: (code, down) => rig.key(code, down),
   },
   canvas,
 );
 
-const inspector = new Inspector(world, rig.camera, send, () => rig.direction());
-const hooks = installHooks(world, connection, rig, clock, () => frames, send);
-stage?.add(world.statics.group, world.bodies.group, world.regionsView.group);
+const overlays = new Overlays((on) => {
+  world.regionsView.group.visible = on.has("regions");
+  world.seams.choose(on);
+  world.seamsView.choose(on);
+  wanted = wantedOf(on);
+  subscribe();
+});
+const inspector = new Inspector(world, rig.camera, send, (command) => connection.send(command), () => rig.direction());
+const breachList = new BreachList(
+  (region) => world.regionName(region),
+  (nid) => {
+    const slot = world.replicas.slotOf(nid);
+    if (slot < 0) toasts.show(`Body ${nid} is gone`);
+    else inspector.pick(slot);
+  },
+);
+const hooks = installHooks(world, connection, rig, clock, () => frames, send, (slot) => inspector.pick(slot));
+stage?.add(world.statics.group, world.bodies.group, world.regionsView.group, world.seamsView.group);
 connection.open();
 setInterval(() => {
   showConnection(connection.state);
   panel.live(world.tick(), world.replicas.count, fps);
   inspector.refresh();
+  const { seams } = world;
+  overlays.count("auras", seams.auraCount);
+  overlays.count("clusters", seams.clusters.length);
+  overlays.count("in-transit", seams.transits.size);
+  overlays.count("breaches", seams.breachesTotal);
+  breachList.show(overlays.has("breaches"), seams.breaches, seams.breachesTotal, world.tick(), world.tickHz);
 }, 250);
 requestAnimationFrame(frame);
 
@@ -111,6 +142,7 @@ function frame(): void {
 function show(message: Inbound): void {
   switch (message.type) {
     case "welcome":
+      subscribe();
       controls.setScenes(message.scenes);
       if (message.protocol !== PROTOCOL_VERSION) {
         toasts.show(`The server speaks version ${message.protocol}, this page version ${PROTOCOL_VERSION}. Reload it.`, true);
@@ -133,14 +165,32 @@ function show(message: Inbound): void {
     case "stats":
       panel.show(message);
       break;
+    case "body":
+      inspector.show(message);
+      break;
+    case "breaches": {
+      const news = world.seams.takeBreaches(message.total, message.recent).at(-1);
+      if (news && overlays.has("breaches") && performance.now() - breachToldAt > BREACH_TOAST_MS) {
+        breachToldAt = performance.now();
+        const about = news.bodies.length > 0 ? `, body ${news.bodies.join(", ")}` : "";
+        toasts.show(`Breach on ${world.regionName(news.region)}: ${breachText(news)}${about}`, true);
+      }
+      break;
+    }
     case "done":
       hooks.done(message.seq ?? null, message.nid ?? null);
       break;
     case "refused":
+      if (inspector.asked(message.seq ?? null) || message.seq === subscription) break;
       hooks.lastRefusal = { seq: message.seq ?? null, reason: message.reason };
       toasts.show(`Refused: ${message.reason}`, true);
       break;
   }
+}
+
+/** Tells the gateway what to send on top of the bodies; a gateway that knows no overlays just refuses. */
+function subscribe(): void {
+  subscription = connection.send({ type: "overlays", on: wanted });
 }
 
 function send(command: Command): number {

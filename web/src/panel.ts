@@ -13,6 +13,7 @@ interface Row {
   bodies: HTMLElement;
   step: HTMLElement;
   moves: HTMLElement;
+  seams: HTMLElement;
   chart: StepChart;
 }
 
@@ -78,14 +79,16 @@ export class Panel {
     row.bodies.replaceChildren(`${count.format(node.bodies)} `, small(`${count.format(node.awake)} awake`));
     row.step.replaceChildren("step ", bold(ms(node.step_ms_p50)), " p99 ", bold(ms(node.step_ms_p99)), " ms");
     row.moves.replaceChildren(bold(count.format(node.migrations)), " arrived");
-    const troubles = [];
-    if (node.breaches > 0) troubles.push(`${count.format(node.breaches)} ⚠`);
-    if (troubles.length > 0) {
+    row.seams.hidden = node.auras + node.ghosts + node.breaches === 0;
+    const words = document.createElement("span");
+    words.append(bold(count.format(node.auras)), " auras, ", bold(count.format(node.ghosts)), " ghosts");
+    row.seams.replaceChildren(words);
+    if (node.breaches > 0) {
       const mark = document.createElement("span");
       mark.className = "warn";
       mark.title = "Times a promise of this server did not hold: a body too fast, a link too slow, a tick too late";
-      mark.textContent = ` ${troubles.join(" ")}`;
-      row.moves.append(mark);
+      mark.textContent = `${count.format(node.breaches)} ⚠`;
+      row.seams.append(mark);
     }
     row.chart.push(finite(node.step_ms_p50), finite(node.step_ms_p99));
   }
@@ -101,12 +104,14 @@ export class Panel {
     const step = document.createElement("span");
     const moves = document.createElement("span");
     detail.append(step, moves);
+    const seams = div("detail");
+    seams.title = "Auras it projects near its seams, and auras of other servers' bodies that it knows";
     const chart = new StepChart("#5c6875");
-    root.append(name, bodies, detail, chart.canvas);
+    root.append(name, bodies, detail, seams, chart.canvas);
     const after = [...this.rows.entries()].filter(([other]) => other > id).sort(([a], [b]) => a - b)[0];
     if (after) this.servers.insertBefore(root, after[1].root);
     else this.servers.append(root);
-    const row = { root, name: words, swatch, bodies, step, moves, chart };
+    const row = { root, name: words, swatch, bodies, step, moves, seams, chart };
     this.rows.set(id, row);
     return row;
   }

@@ -50,6 +50,8 @@ export interface NodeStats {
   step_ms_p50: number;
   step_ms_p99: number;
   migrations: number;
+  auras: number;
+  ghosts: number;
   breaches: number;
   late_ticks: number;
   alive: boolean;
@@ -66,6 +68,41 @@ export interface WorldStats {
   nodes: NodeStats[];
 }
 
+/** What a client may ask to see on top of the bodies. */
+export type OverlayName = "auras" | "clusters" | "in-transit" | "breaches";
+
+/** A promise that did not hold. */
+export interface Breach {
+  tick: number;
+  region: number;
+  factor: string;
+  value: number;
+  limit: number;
+  /** The first few concerned; none when it concerns the whole server. */
+  bodies: string[];
+}
+
+export interface HandOver {
+  tick: number;
+  from: number;
+  to: number;
+  epoch: number;
+}
+
+/** All that is known of one body. */
+export interface BodyCard {
+  nid: string;
+  region: number;
+  epoch: number;
+  tick: number;
+  sleeping: boolean;
+  velocity: { linear: Vec3; angular: Vec3 };
+  desc: { kind: string; shape: Shape; density: number };
+  /** How often it changed hands; `history` has the latest of these, oldest first. */
+  hand_overs: number;
+  history: HandOver[];
+}
+
 export interface SceneInfo {
   name: string;
   about: string;
@@ -78,6 +115,8 @@ export type Inbound =
   | { type: "shape"; id: number; shape: Shape }
   | { type: "clock"; paused: boolean; speed: number }
   | ({ type: "stats" } & WorldStats)
+  | ({ type: "body"; seq?: number | null } & BodyCard)
+  | { type: "breaches"; total: number; recent: Breach[] }
   | { type: "done"; seq?: number | null; nid?: string | null }
   | { type: "refused"; seq?: number | null; reason: string };
 
@@ -89,7 +128,9 @@ export type Command =
   | { type: "scene"; name: string }
   | { type: "pause"; paused: boolean }
   | { type: "step"; ticks: number }
-  | { type: "speed"; factor: number };
+  | { type: "speed"; factor: number }
+  | { type: "overlays"; on: OverlayName[] }
+  | { type: "inspect"; nid: string };
 
 const REQUIRED: Record<string, (message: Record<string, unknown>) => boolean> = {
   welcome: (m) => Array.isArray(m.scenes),
@@ -98,6 +139,8 @@ const REQUIRED: Record<string, (message: Record<string, unknown>) => boolean> = 
   shape: (m) => typeof m.id === "number" && typeof m.shape === "object" && m.shape !== null,
   clock: (m) => typeof m.paused === "boolean",
   stats: (m) => typeof m.tick === "number" && Array.isArray(m.nodes),
+  body: (m) => typeof m.nid === "string" && Array.isArray(m.history) && typeof m.desc === "object" && m.desc !== null,
+  breaches: (m) => Array.isArray(m.recent),
   done: () => true,
   refused: () => true,
 };
@@ -133,10 +176,20 @@ export interface BodySink {
   state(tick: number, slots: Uint32Array, positions: Float32Array, rotations: Int16Array): void;
 }
 
+/** Receives what a binary message says of the seams. Records are two words; every message is a whole picture. */
+export interface SeamSink {
+  /** Slot, then the reach beyond the body's radius as a float. */
+  auras(count: number, words: Uint32Array, floats: Float32Array): void;
+  /** Slot, then the number of its cluster; members of one follow each other. */
+  clusterMembers(count: number, words: Uint32Array): void;
+  /** Slot, then the region it goes to. */
+  inTransit(count: number, words: Uint32Array): void;
+}
+
 export type Verdict = "applied" | "skipped" | "dropped";
 
 /** Hands a binary message to the sink. A message whose length does not fit its count is dropped whole. */
-export function decode(buffer: ArrayBuffer, sink: BodySink): Verdict {
+export function decode(buffer: ArrayBuffer, sink: BodySink, seams?: SeamSink): Verdict {
   const length = buffer.byteLength;
   if (length < 8 || (length & 3) !== 0) return "dropped";
   const head = new Uint32Array(buffer, 0, 2);
@@ -166,6 +219,17 @@ export function decode(buffer: ArrayBuffer, sink: BodySink): Verdict {
         new Float32Array(buffer, 16 + count * 4, count * 3),
         new Int16Array(buffer, 16 + count * 16, count * 4),
       );
+      return "applied";
+    }
+    case 5:
+    case 6:
+    case 7: {
+      if (!seams) return "skipped";
+      if (length !== 8 + count * 8) return "dropped";
+      const words = new Uint32Array(buffer, 8);
+      if (head[0] === 5) seams.auras(count, words, new Float32Array(buffer, 8));
+      else if (head[0] === 6) seams.clusterMembers(count, words);
+      else seams.inTransit(count, words);
       return "applied";
     }
     default:

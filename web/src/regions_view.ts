@@ -35,15 +35,23 @@ const AXES = ["x", "y", "z"] as const;
 export class RegionsView {
   readonly group = new Group();
   private disposables: { dispose(): void }[] = [];
+  private readonly anchors = new Map<number, Vector3>();
 
   /** Draws the regions anew. `nameOf` gives the words on a region's label. */
   show(regions: Region[], extent: Box3, nameOf: (region: number) => string): void {
     for (const thing of this.disposables) thing.dispose();
     this.disposables = [];
     this.group.clear();
+    this.anchors.clear();
     if (regions.length === 0) return;
     const limits = drawnLimits(regions, extent);
     for (const region of regions) this.showRegion(region, limits, nameOf(region.id));
+  }
+
+  /** Where to point at a region as a whole: below its label. */
+  anchor(region: number): [number, number, number] | null {
+    const place = this.anchors.get(region);
+    return place ? [place.x, place.y, place.z] : null;
   }
 
   private showRegion(region: Region, limits: Box3, name: string): void {
@@ -74,6 +82,7 @@ export class RegionsView {
     const label = makeLabel(name, colour);
     label.position.set((widest.min.x + widest.max.x) / 2, widest.max.y, (widest.min.z + widest.max.z) / 2);
     this.keep(label, label.material);
+    this.anchors.set(region.id, new Vector3(label.position.x, (widest.min.y + widest.max.y * 3) / 4, label.position.z));
     if (label.material.map) this.disposables.push(label.material.map);
   }
 

@@ -200,8 +200,13 @@ export class Replicas implements BodySink {
 
   /** The slot of the body with this id, or -1. A search: for clicks and tests, not for frames. */
   slotOf(nid: string): number {
+    const parsed = /^(\d+)\.(\d+)$/.exec(nid);
+    if (!parsed) return -1;
+    const serial = Number(parsed[2]);
+    const low = serial % 4294967296;
+    const high = Number(parsed[1]) * 65536 + Math.floor(serial / 4294967296);
     for (let slot = 0; slot < this.slotEnd; slot++) {
-      if (this.alive[slot] && nidText(this.nidLow[slot], this.nidHigh[slot]) === nid) return slot;
+      if (this.nidLow[slot] === low && this.nidHigh[slot] === high && this.alive[slot]) return slot;
     }
     return -1;
   }

@@ -56,6 +56,33 @@ export function buildForm(form: Form): BufferGeometry {
   return geometry;
 }
 
+/** The radius of the sphere around a shape's origin that holds it, as servers reckon it; small for nonsense. */
+export function boundingRadius(shape: Shape): number {
+  const radius = radiusOf(shape);
+  return Number.isFinite(radius) && radius > 0 ? radius : 0.2;
+}
+
+function radiusOf(shape: Shape): number {
+  const farthest = (points: Vec3[]): number => points.reduce((most, point) => Math.max(most, Math.hypot(...point)), 0);
+  const upright = ({ half_height, radius }: { half_height: number; radius: number }): number =>
+    Math.hypot(radius, half_height, radius);
+  if (typeof shape !== "object" || shape === null) return 0;
+  try {
+    if ("ball" in shape) return shape.ball.radius;
+    if ("cuboid" in shape) return Math.hypot(...shape.cuboid.half);
+    if ("capsule" in shape) return shape.capsule.half_height + shape.capsule.radius;
+    if ("cylinder" in shape) return upright(shape.cylinder);
+    if ("cone" in shape) return upright(shape.cone);
+    if ("convex-hull" in shape) return farthest(shape["convex-hull"].points);
+    if ("compound" in shape) {
+      return shape.compound.parts.reduce((r, [pose, part]) => Math.max(r, Math.hypot(...pose.position) + radiusOf(part)), 0);
+    }
+    return 0;
+  } catch {
+    return 0;
+  }
+}
+
 let unique = 0;
 
 function describe(shape: Shape): Form {

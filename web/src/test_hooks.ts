@@ -26,6 +26,10 @@ export interface Hooks {
   region(slot: number): number | null;
   nid(slot: number): string | null;
   slotOf(nid: string): number;
+  /** Picks the body in a slot, as a click on it does. */
+  pick(slot: number): void;
+  /** What is known of the seams. */
+  readonly seams: { auras: number; clusters: number; inTransit: number; breaches: number };
   /** Sends any command; returns its number, or -1 when not connected. */
   send(command: Command): number;
   /** The body a command made, null when it made none, undefined when it is not (yet) done. */
@@ -59,6 +63,7 @@ export function installHooks(
   clock: { paused: boolean; speed: number },
   frames: () => number,
   send: (command: Command) => number,
+  pick: (slot: number) => void,
 ): Hooks {
   const answers = new Map<number, string | null>();
   const hooks: Hooks = {
@@ -82,6 +87,11 @@ export function installHooks(
     region: (slot) => (world.replicas.has(slot) ? world.replicas.region[slot] : null),
     nid: (slot) => world.replicas.nid(slot),
     slotOf: (nid) => world.replicas.slotOf(nid),
+    pick,
+    get seams() {
+      const { auraCount, clusters, transits, breaches } = world.seams;
+      return { auras: auraCount, clusters: clusters.length, inTransit: transits.size, breaches: breaches.length };
+    },
     send,
     answer: (seq) => answers.get(seq),
     get stats() {

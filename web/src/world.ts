@@ -11,6 +11,8 @@ import { decode, parseText, type Inbound, type Region, type RegionBox, type Worl
 import { RegionsView } from "./regions_view";
 import { POSE_STRIDE, Replicas } from "./replicas";
 import { Rolling } from "./rolling";
+import { Seams } from "./seams";
+import { SeamsView } from "./seams_view";
 import { StaticsView } from "./statics_view";
 
 /** How often the extent is measured again, ms. */
@@ -22,6 +24,8 @@ export class World {
   readonly bodies = new BodiesView();
   readonly statics = new StaticsView();
   readonly regionsView = new RegionsView();
+  readonly seams = new Seams();
+  readonly seamsView = new SeamsView();
   readonly replicas: Replicas;
   readonly playhead = new Playhead();
   /** Milliseconds per frame spent on decoding and on writing instances. */
@@ -61,7 +65,7 @@ export class World {
     const start = performance.now();
     const before = this.replicas.latestTick;
     try {
-      const verdict = decode(message, this.replicas);
+      const verdict = decode(message, this.replicas, this.seams);
       if (verdict === "dropped") this.dropped++;
       else if (verdict === "skipped") this.skipped++;
     } catch (error) {
@@ -100,6 +104,7 @@ export class World {
     const start = performance.now();
     this.replicas.head = this.playhead.advance(now);
     this.bodies.update(this.replicas, now);
+    this.seamsView.update(this.seams, this.bodies, this.replicas, this.regionsView, now, this.tickHz);
     this.cost.push(this.decodeMs + performance.now() - start);
     this.decodeMs = 0;
     const firstBodies = this.extentBodies === 0 && this.replicas.count > 0;
@@ -120,6 +125,7 @@ export class World {
         this.name = message.name;
         this.replicas.clear();
         this.bodies.clearAll();
+        this.seams.clear();
         this.tickHz = message.tick_hz > 0 ? message.tick_hz : 60;
         this.killBox = message.kill_box ?? null;
         this.playhead.reset(this.tickHz);

@@ -2,6 +2,8 @@
 export interface Mock {
   port: number;
   url: string;
+  /** Claims that a promise did not hold. */
+  breach(breach: { region: number; factor: string; value: number; limit: number; bodies: string[] }): void;
   close(): Promise<void>;
 }
 

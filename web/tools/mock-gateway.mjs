@@ -10,12 +10,17 @@ import { dirname, extname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
 import { WebSocketServer } from "ws";
 import { REGIONS, SCENES } from "./mock-scenes.mjs";
+import { aurasOf, Breaches, clustersOf, encodePairs } from "./mock-seams.mjs";
 
 const DIST = join(dirname(fileURLToPath(import.meta.url)), "..", "dist");
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css" };
 const HZ = 60;
 const ORIGIN = 5;
 const RUBBISH_MAX = 20;
+const OVERLAYS = ["auras", "clusters", "in-transit", "breaches"];
+/** A body counts as in transit for this long after it changed hands, ticks. */
+const TRANSIT_TICKS = 20;
+const HISTORY_MAX = 16;
 
 /** Starts a gateway; `port` 0 takes a free one. */
 export async function startMock({ port = 0, bodies = 400, scene = "rain" } = {}) {
@@ -36,6 +41,7 @@ export async function startMock({ port = 0, bodies = 400, scene = "rain" } = {})
   });
   mock.sockets = sockets.clients;
   const ticking = setInterval(() => mock.run(), 1000 / HZ);
+  const showing = setInterval(() => mock.showSeams(), 100);
   const telling = setInterval(() => mock.tell({ type: "stats", ...mock.stats() }), 500);
   await new Promise((resolve, reject) => {
     http.once("error", reject);
@@ -46,10 +52,12 @@ export async function startMock({ port = 0, bodies = 400, scene = "rain" } = {})
     mock,
     port: address.port,
     url: `http://127.0.0.1:${address.port}/`,
+    breach: (breach) => mock.breaches.add({ tick: mock.tick, ...breach }),
     /** Goes away at once, as a crashed server does. */
     async close() {
       clearInterval(ticking);
       clearInterval(telling);
+      clearInterval(showing);
       for (const socket of sockets.clients) socket.terminate();
       http.closeAllConnections();
       await new Promise((resolve) => http.close(resolve));
@@ -82,6 +90,7 @@ class MockWorld {
     this.free = [];
     this.serial = 0;
     this.migrations = [0, 0, 0, 0];
+    this.breaches = new Breaches();
     for (const body of bodies) this.add(body);
     for (const socket of this.sockets) this.describe(socket);
   }
@@ -93,7 +102,7 @@ class MockWorld {
     if (fresh) id = this.shapes.push({ text, shape }) - 1;
     const slot = this.free.pop() ?? this.bodies.size;
     const body = { slot, serial: ++this.serial, id, position: [...position], rotation: [0, 0, 0, 1], velocity: [...velocity] };
-    Object.assign(body, { spin, kind, ring, floor, awake: true });
+    Object.assign(body, { spin, kind, ring, floor, awake: true, epoch: 1, changes: 0, history: [], leftAt: -1e9 });
     body.region = regionAt(body.position);
     this.bodies.set(slot, body);
     return { body, fresh };
@@ -155,12 +164,12 @@ class MockWorld {
         const { body, fresh } = this.add({ ...command, spin: [2, 1, 0] });
         if (fresh) this.tell({ type: "shape", id: body.id, shape: command.shape });
         this.send(encodeCreate([body]));
-        nid = `${ORIGIN}.${body.serial}`;
+        nid = nidOf(body);
         break;
       }
       case "impulse":
       case "despawn": {
-        const body = [...this.bodies.values()].find((candidate) => `${ORIGIN}.${candidate.serial}` === command.nid);
+        const body = [...this.bodies.values()].find((candidate) => nidOf(candidate) === command.nid);
         if (!body || (command.type === "impulse" && !numbersOf(command.impulse))) {
           refuse(`there is no body ${command.nid}`);
           return true;
@@ -168,6 +177,23 @@ class MockWorld {
         if (command.type === "despawn") this.remove(body);
         else this.push(body, command.impulse);
         break;
+      }
+      case "overlays":
+        if (!Array.isArray(command.on) || command.on.some((name) => !OVERLAYS.includes(name))) {
+          refuse("there is no such overlay");
+          return true;
+        }
+        socket.overlays = command.on;
+        socket.breachesTold = null;
+        break;
+      case "inspect": {
+        const body = [...this.bodies.values()].find((candidate) => nidOf(candidate) === command.nid);
+        if (!body) {
+          refuse(`there is no body ${command.nid}`);
+          return true;
+        }
+        say(socket, { type: "body", seq, ...this.card(body) });
+        return true;
       }
       case "reset":
         this.load(this.scene);
@@ -256,6 +282,10 @@ class MockWorld {
       if (body.awake || body.ring) moving.push(body);
       const region = regionAt(body.position);
       if (region === body.region) continue;
+      body.epoch++;
+      body.changes++;
+      body.history = [...body.history, { tick: this.tick, from: body.region, to: region, epoch: body.epoch }].slice(-HISTORY_MAX);
+      body.leftAt = this.tick;
       body.region = region;
       this.migrations[region]++;
       moved.push(body);
@@ -264,14 +294,52 @@ class MockWorld {
     this.send(encodeState(this.tick, moving));
   }
 
+  card(body) {
+    const { region, epoch, history, changes } = body;
+    const desc = { kind: body.kind === 1 ? "kinematic" : "dynamic", shape: this.shapes[body.id].shape, density: 1000 };
+    const velocity = { linear: body.velocity, angular: body.spin };
+    return { nid: nidOf(body), region, epoch, tick: this.tick, velocity, sleeping: !body.awake, desc, hand_overs: changes, history };
+  }
+
+  /** Sends overlays to those who want them. */
+  showSeams() {
+    const bodies = [...this.bodies.values()];
+    this.breaches.watch(bodies, this.tick, nidOf);
+    const wanted = new Set([...this.sockets].flatMap((socket) => socket.overlays ?? []));
+    if (wanted.size === 0) return;
+    const auras = aurasOf(bodies);
+    const { total, recent } = this.breaches;
+    const messages = {
+      auras: () => encodePairs(5, auras.map(({ body, reach }) => [body.slot, reach]), true),
+      clusters: () => encodePairs(6, clustersOf(auras).flatMap((members, i) => members.map((body) => [body.slot, i]))),
+      "in-transit": () => {
+        const onTheirWay = bodies.filter((body) => this.tick - body.leftAt < TRANSIT_TICKS);
+        return encodePairs(7, onTheirWay.map((body) => [body.slot, body.region]));
+      },
+      breaches: () => JSON.stringify({ type: "breaches", total, recent }),
+    };
+    for (const name of wanted) {
+      const message = messages[name]();
+      for (const socket of this.sockets) {
+        if (!socket.overlays?.includes(name) || socket.readyState !== 1) continue;
+        if (name === "breaches" && socket.breachesTold === message) continue;
+        if (name === "breaches") socket.breachesTold = message;
+        socket.send(message);
+      }
+    }
+  }
+
   stats() {
+    const auras = aurasOf(this.bodies.values());
     const nodes = REGIONS.map(({ id }) => {
       const mine = [...this.bodies.values()].filter((body) => body.region === id);
       const p50 = 0.4 + mine.length * 0.011 + Math.random() * 0.3;
       return {
         id, region: id, bodies: mine.length, awake: mine.filter((body) => body.awake).length,
         step_ms_p50: p50, step_ms_p99: p50 * (1.4 + Math.random() * 0.8), migrations: this.migrations[id],
-        auras: 0, ghosts: 0, breaches: 0, epoch: this.era, tick: this.tick, late_ticks: 0, skew_ms: 0.2, alive: true,
+        auras: auras.filter(({ body }) => body.region === id).length,
+        ghosts: auras.filter(({ body }) => body.region !== id).length,
+        breaches: this.breaches.byRegion.get(id) ?? 0, epoch: this.era, tick: this.tick, late_ticks: 0, skew_ms: 0.2, alive: true,
       };
     });
     const { tick, era, paused, speed, scene } = this;
@@ -324,6 +392,10 @@ export function encodeOwner(bodies) {
   words.set([3, bodies.length]);
   bodies.forEach((body, i) => words.set([body.slot, body.region], 2 + i * 2));
   return words.buffer;
+}
+
+function nidOf(body) {
+  return `${ORIGIN}.${body.serial}`;
 }
 
 function regionAt([x, , z]) {

@@ -2,13 +2,18 @@
 
 use nimbus_model::{Aabb, ClientId, Nid, RegionId, Shape, Tick, Vec3};
 use nimbus_wire::client::bodies::{self, Bodies};
-use nimbus_wire::client::{FromClient, SceneInfo, Spawn, StaticBody, ToClient, WorldStats};
+use nimbus_wire::client::{
+    BodyCard, BreachNews, FromClient, Overlay, SceneInfo, Spawn, StaticBody, ToClient, WorldStats,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::bodies::{Body, BodyStore};
+use crate::seams::Seams;
 
 /// Answers kept for whoever asked; older ones are forgotten.
 const ANSWERS_MAX: usize = 4096;
+/// Cards kept for whoever asked; older ones are forgotten.
+const CARDS_MAX: usize = 256;
 
 /// What became of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,8 +58,10 @@ pub struct Client {
     stats: Option<WorldStats>,
     shapes: BTreeMap<u32, Shape>,
     bodies: BodyStore,
+    seams: Seams,
     tick: Option<Tick>,
     answers: VecDeque<Answer>,
+    cards: VecDeque<BodyCard>,
     dropped: Dropped,
     seq: u64,
 }
@@ -84,6 +91,7 @@ impl Client {
                 self.world = Some(Loaded { era, name, tick_hz, statics });
                 self.shapes.clear();
                 self.bodies = BodyStore::default();
+                self.seams = Seams::default();
                 self.tick = None;
             }
             ToClient::Map { epoch, regions } => {
@@ -96,6 +104,13 @@ impl Client {
             }
             ToClient::Clock { paused, speed } => self.clock = Some((paused, speed)),
             ToClient::Stats(stats) => self.stats = Some(stats),
+            ToClient::Body(card) => {
+                if self.cards.len() == CARDS_MAX {
+                    self.cards.pop_front();
+                }
+                self.cards.push_back(card);
+            }
+            ToClient::Breaches { total, recent } => (self.seams.total, self.seams.breaches) = (total, recent),
             ToClient::Done { seq, nid } => self.answered(Answer { seq, outcome: Ok(nid) }),
             ToClient::Refused { seq, reason } => self.answered(Answer { seq, outcome: Err(reason) }),
         }
@@ -119,6 +134,18 @@ impl Client {
             Ok(Some(Bodies::State(tick, columns))) => {
                 self.tick = self.tick.max(Some(tick));
                 bodies::states(columns).filter(|(slot, pose)| !store.place(*slot, tick, *pose)).count()
+            }
+            Ok(Some(Bodies::Auras(records))) => {
+                self.seams.auras = bodies::auras(records).collect();
+                0
+            }
+            Ok(Some(Bodies::Clusters(records))) => {
+                self.seams.take_clusters(bodies::clusters(records));
+                0
+            }
+            Ok(Some(Bodies::InTransit(records))) => {
+                self.seams.in_transit = bodies::owners(records).collect();
+                0
             }
             Ok(None) => {
                 self.dropped.skipped += 1;
@@ -217,6 +244,36 @@ impl Client {
         self.tick
     }
 
+    /// The auras that the gateway told of last, as body and reach. Choose them with [`Client::overlays`].
+    pub fn auras(&self) -> impl Iterator<Item = (Nid, f32)> {
+        self.seams.auras.iter().filter_map(|(slot, reach)| Some((self.body_in(*slot)?.nid, *reach)))
+    }
+
+    /// The clusters that the gateway told of last, as slots.
+    pub fn clusters(&self) -> &[Vec<u32>] {
+        &self.seams.clusters
+    }
+
+    /// Bodies on their way between servers as the gateway told of them last, and where to.
+    pub fn in_transit(&self) -> impl Iterator<Item = (Nid, RegionId)> {
+        self.seams.in_transit.iter().filter_map(|(slot, to)| Some((self.body_in(*slot)?.nid, *to)))
+    }
+
+    /// Promises that are void, in force or recent, oldest first.
+    pub fn breaches(&self) -> &[BreachNews] {
+        &self.seams.breaches
+    }
+
+    /// How many promises became void since the servers started, as far as this client was told.
+    pub fn breaches_in_all(&self) -> u64 {
+        self.seams.total
+    }
+
+    /// What became known of bodies since the last call, oldest first. Ask with [`Client::inspect`].
+    pub fn take_cards(&mut self) -> Vec<BodyCard> {
+        self.cards.drain(..).collect()
+    }
+
     /// What was not believed or not understood.
     pub fn dropped(&self) -> &Dropped {
         &self.dropped
@@ -270,6 +327,16 @@ impl Client {
     /// Sets the speed of the timeline.
     pub fn speed(&mut self, factor: f32) -> String {
         self.command(&FromClient::Speed { factor })
+    }
+
+    /// Chooses what the gateway tells on top of the bodies.
+    pub fn overlays(&mut self, on: &[Overlay]) -> String {
+        self.command(&FromClient::Overlays { on: on.to_vec() })
+    }
+
+    /// Asks what is known of a body; see [`Client::take_cards`].
+    pub fn inspect(&mut self, nid: Nid) -> String {
+        self.command(&FromClient::Inspect { nid })
     }
 
     fn command(&mut self, command: &FromClient) -> String {
@@ -349,7 +416,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0u8..6, count in 0u8..8) {
+        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0u8..9, count in 0u8..8) {
             let mut client = Client::new();
             let mut framed = vec![kind, 0, 0, 0, count, 0, 0, 0];
             framed.extend(&bytes);
@@ -357,6 +424,7 @@ mod tests {
             client.handle_binary(&bytes);
             client.handle_text(&String::from_utf8_lossy(&bytes));
             prop_assert_eq!(client.bodies().count(), client.len());
+            prop_assert!(client.auras().count() <= client.len() && client.clusters().len() <= bytes.len());
         }
     }
 }

@@ -5,7 +5,10 @@
 
 mod bodies;
 mod client;
+mod seams;
 
 pub use bodies::Body;
 pub use client::{Answer, Client, Dropped};
-pub use nimbus_wire::client::{NodeStats, RegionShape, SceneInfo, Spawn, StaticBody, WorldStats};
+pub use nimbus_wire::client::{
+    BodyCard, BreachNews, HandOver, NodeStats, Overlay, RegionShape, SceneInfo, Spawn, StaticBody, WorldStats,
+};

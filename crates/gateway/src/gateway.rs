@@ -3,14 +3,19 @@
 use nimbus_model::{ClientId, Nid, RegionId, Tick, World, nearest};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{
-    Bounds, CLIENT_PROTOCOL, FromClient, Parsed, RegionShape, Reject, SceneInfo, ToClient, WorldStats,
+    BodyCard, Bounds, CLIENT_PROTOCOL, FromClient, Overlay, Parsed, RegionShape, Reject, SceneInfo, ToClient,
+    WorldStats,
 };
-use nimbus_wire::{Address, Command, CommandRef, Content, Frame, GatewayId, Item, Order, Outcome, StateUpdate};
+use nimbus_wire::{
+    Address, Command, CommandRef, Content, Frame, GatewayId, Item, Order, Outcome, SeamTotals, StateUpdate,
+};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::lanes::{Lanes, Sender};
 use crate::orders::{Orders, spawn_command};
 use crate::replicas::{Replica, Replicas, Voice};
+use crate::seams::Seams;
 use crate::sessions::{Allowance, Sessions};
 use crate::stats::Stats;
 use crate::stream::Stream;
@@ -80,6 +85,7 @@ pub struct Gateway {
     states: Vec<(Voice, Vec<StateUpdate>)>,
     replicas: Replicas,
     stream: Stream,
+    seams: Seams,
     sessions: Sessions,
     orders: Orders,
     stats: Stats,
@@ -114,6 +120,7 @@ impl Gateway {
             states: Vec::new(),
             replicas: Replicas::default(),
             stream: Stream::default(),
+            seams: Seams::default(),
             sessions: Sessions::default(),
             orders: Orders::default(),
             counters: Counters::default(),
@@ -153,6 +160,7 @@ impl Gateway {
     pub fn broadcast_stats(&mut self, out: &mut Outputs) {
         let message = self.stats.message();
         self.news.push(message);
+        self.show_overlays(out);
         self.poll(out);
     }
 
@@ -217,6 +225,9 @@ impl Gateway {
                 Content::States(updates) => {
                     self.states.push((Voice { region, epoch: frame.epoch, tick: frame.tick }, updates));
                 }
+                Content::Seams(report) => {
+                    self.seams.take(Voice { region, epoch: frame.epoch, tick: frame.tick }, report);
+                }
             }
         }
     }
@@ -244,6 +255,9 @@ impl Gateway {
         self.stream.changes(&self.replicas, heard, &mut messages);
         self.replicas.end_tick(self.now);
         self.to_settled(messages, out);
+        if self.seams.due(self.now, self.world.tick_hz) {
+            self.show_overlays(out);
+        }
         self.sessions.earn(elapsed, self.allowance());
         self.news.extend(self.stats.due(self.now, self.world.tick_hz));
         self.poll(out);
@@ -290,6 +304,11 @@ impl Gateway {
         &self.map
     }
 
+    /// The figures of every region's seams, as of its latest report.
+    pub fn seam_totals(&self) -> &BTreeMap<RegionId, SeamTotals> {
+        self.seams.totals()
+    }
+
     /// What was done and what was dropped.
     pub fn counters(&self) -> &Counters {
         &self.counters
@@ -331,6 +350,7 @@ impl Gateway {
         self.lanes.clear();
         self.states.clear();
         self.replicas.clear();
+        self.seams.clear();
         self.stream.clear();
         self.to_settled(vec![self.world_message(), self.map_message()], out);
         for frame in std::mem::take(&mut self.early) {
@@ -397,6 +417,8 @@ impl Gateway {
             FromClient::Pause { paused } => return self.request(client, seq, Request::Pause(paused)),
             FromClient::Step { ticks } => return self.request(client, seq, Request::Step(ticks)),
             FromClient::Speed { factor } => return self.request(client, seq, Request::Speed(factor)),
+            FromClient::Overlays { on } => return self.choose_overlays(client, seq, on),
+            FromClient::Inspect { nid } => return self.inspect(client, seq, nid),
         };
         if !self.sessions.pay(client, self.allowance()) {
             let Allowance { commands_per_second, .. } = self.allowance();
@@ -425,17 +447,67 @@ impl Gateway {
         Ok(())
     }
 
-    fn request(&mut self, client: ClientId, seq: Option<u64>, request: Request) {
-        if !self.sessions.control(client) {
-            self.sessions.hasty(
-                client,
-                seq,
-                "too many commands to the clock and the scene at once",
-                &mut self.counters,
-            );
+    /// True when a client may ask for something that costs no tick; if not, it is told.
+    fn may_ask(&mut self, client: ClientId, seq: Option<u64>) -> bool {
+        let may = self.sessions.control(client);
+        if may {
+            self.counters.commands += 1;
+        } else {
+            let reason = "too many questions and commands to the clock and the scene at once";
+            self.sessions.hasty(client, seq, reason, &mut self.counters);
+        }
+        may
+    }
+
+    fn choose_overlays(&mut self, client: ClientId, seq: Option<u64>, on: Vec<Overlay>) {
+        if self.may_ask(client, seq) {
+            self.sessions.choose(client, on);
+            self.sessions.tell(client, ToClient::Done { seq, nid: None });
+        }
+    }
+
+    fn inspect(&mut self, client: ClientId, seq: Option<u64>, nid: Nid) {
+        if !self.may_ask(client, seq) {
             return;
         }
-        self.counters.commands += 1;
+        let Some(replica) = self.replicas.of(nid) else {
+            self.sessions.refuse(client, seq, format!("there is no body {nid}"), &mut self.counters);
+            return;
+        };
+        let (hand_overs, history) = self.replicas.history(nid);
+        let card = BodyCard {
+            seq,
+            nid,
+            region: replica.region,
+            epoch: replica.stamp.body_epoch,
+            tick: replica.stamp.tick,
+            velocity: replica.velocity,
+            sleeping: replica.sleeping,
+            desc: Arc::clone(&replica.desc),
+            hand_overs,
+            history,
+        };
+        self.sessions.tell(client, ToClient::Body(card));
+    }
+
+    /// Sends every overlay that changed to those who want it, and to those who just chose it in any case.
+    fn show_overlays(&mut self, out: &mut Outputs) {
+        for overlay in Overlay::ALL {
+            if !self.sessions.anybody_wants(overlay) {
+                continue;
+            }
+            let changed = self.seams.draw(overlay, &self.replicas);
+            let Some(message) = self.seams.drawn(overlay) else { continue };
+            let viewers = self.sessions.viewers(overlay, changed);
+            out.messages.extend(viewers.map(|client| (client, message.clone())));
+        }
+        self.sessions.pictured();
+    }
+
+    fn request(&mut self, client: ClientId, seq: Option<u64>, request: Request) {
+        if !self.may_ask(client, seq) {
+            return;
+        }
         let names = || self.scenes.iter().map(|scene| scene.name.as_str());
         if let Request::Scene(name) = &request
             && !self.scenes.is_empty()

@@ -8,11 +8,12 @@
 
 use nimbus_model::{BodyDesc, Motion, Nid, Pose, RegionId, Stamp, Tick, Velocity};
 use nimbus_wire::StateUpdate;
-use nimbus_wire::client::SLOT_LIMIT;
+use nimbus_wire::client::{HandOver, SLOT_LIMIT};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::Counters;
+use crate::hand_overs::HandOvers;
 
 /// How long a death is remembered: far longer than any frame is late.
 const GRAVE_TICKS: u64 = 36_000;
@@ -83,6 +84,10 @@ impl Voice {
     fn stamp(self, body_epoch: u32) -> Stamp {
         Stamp { body_epoch, region_epoch: self.epoch, tick: self.tick }
     }
+
+    fn takes_over(self, from: RegionId, epoch: u32) -> HandOver {
+        HandOver { tick: self.tick, from, to: self.region, epoch }
+    }
 }
 
 #[derive(Debug)]
@@ -99,6 +104,7 @@ pub(crate) struct Replicas {
     graves: BTreeMap<Nid, u32>,
     grave_ages: VecDeque<(Tick, Nid)>,
     changes: Changes,
+    hand_overs: HandOvers,
     /// Counts calls of [`Replicas::end_tick`], from one.
     round: u64,
 }
@@ -115,6 +121,7 @@ impl Default for Replicas {
             graves: BTreeMap::new(),
             grave_ages: VecDeque::new(),
             changes: Changes::default(),
+            hand_overs: HandOvers::default(),
             round: 1,
         }
     }
@@ -214,6 +221,7 @@ impl Replicas {
                     counters.states_foreign += 1;
                     continue;
                 }
+                self.hand_overs.note(replica.nid, voice.takes_over(replica.region, update.body_epoch));
                 replica.region = voice.region;
                 self.changes.owners.push(replica.slot);
                 counters.hand_overs += 1;
@@ -284,6 +292,11 @@ impl Replicas {
         self.find(nid).and_then(|slot| self.get(slot))
     }
 
+    /// How often a body changed owner, and the latest changes, oldest first.
+    pub(crate) fn history(&self, nid: Nid) -> (u64, Vec<HandOver>) {
+        self.hand_overs.of(nid)
+    }
+
     /// All replicas in order of id; call [`Replicas::settle`] first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Replica> {
         self.index.iter().filter_map(|(_, slot)| self.get(*slot))
@@ -320,6 +333,7 @@ impl Replicas {
             return;
         }
         if replica.region != voice.region {
+            self.hand_overs.note(nid, voice.takes_over(replica.region, body_epoch));
             replica.region = voice.region;
             self.changes.owners.push(replica.slot);
             counters.hand_overs += 1;
@@ -359,6 +373,7 @@ impl Replicas {
         {
             self.changes.destroyed.push(slot);
         }
+        self.hand_overs.forget(nid);
         self.leaving.push(slot);
     }
 }

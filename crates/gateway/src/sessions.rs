@@ -1,14 +1,15 @@
 //! Clients that are connected, and how much each may cost.
 
 use nimbus_model::ClientId;
-use nimbus_wire::client::{Reject, ToClient};
+use nimbus_wire::client::{Overlay, Reject, ToClient};
 use std::collections::BTreeMap;
 
 use crate::{Counters, Message, Request};
 
 /// Messages that are no commands, after which a client is disconnected.
 const BAD_MAX: u32 = 50;
-/// Control commands of one client between two polls. They change the clock, so no tick can count them.
+/// Control commands and questions of one client between two polls. They work while the clock stands still, so no tick
+/// can count them.
 const CONTROLS_PER_POLL: u32 = 20;
 /// Refusals for haste that a client is told of between two polls; beyond that its commands vanish unanswered.
 const REFUSALS_PER_POLL: u32 = 100;
@@ -38,6 +39,10 @@ impl Allowance {
 struct Session {
     /// Knows the world as of the last tick.
     settled: bool,
+    /// What it wants to see on top of the bodies, in order.
+    overlays: Vec<Overlay>,
+    /// Its choice is new: it is owed a picture even when nothing changed.
+    owed_picture: bool,
     credit: u64,
     controls: u32,
     refusals: u32,
@@ -63,7 +68,16 @@ impl Sessions {
             return Err(format!("this gateway serves {max} clients already; try again later"));
         }
         let credit = allowance.credit_max();
-        let session = Session { settled: false, credit, controls: 0, refusals: 0, ignored: 0, bad: 0 };
+        let session = Session {
+            settled: false,
+            overlays: Vec::new(),
+            owed_picture: false,
+            credit,
+            controls: 0,
+            refusals: 0,
+            ignored: 0,
+            bad: 0,
+        };
         self.by_client.insert(client, session);
         Ok(())
     }
@@ -94,6 +108,33 @@ impl Sessions {
                 *client
             })
             .collect()
+    }
+
+    /// A client chooses what it sees on top of the bodies.
+    pub(crate) fn choose(&mut self, client: ClientId, overlays: Vec<Overlay>) {
+        if let Some(session) = self.by_client.get_mut(&client) {
+            (session.overlays, session.owed_picture) = (overlays, true);
+        }
+    }
+
+    /// True when some client wants to see this.
+    pub(crate) fn anybody_wants(&self, overlay: Overlay) -> bool {
+        self.by_client.values().any(|session| session.overlays.contains(&overlay))
+    }
+
+    /// Settled clients that are to get this overlay now: all who want it when it changed, else those who are owed it.
+    pub(crate) fn viewers(&self, overlay: Overlay, changed: bool) -> impl Iterator<Item = ClientId> {
+        let wants = move |session: &Session| {
+            session.settled && session.overlays.contains(&overlay) && (changed || session.owed_picture)
+        };
+        self.by_client.iter().filter(move |(_, session)| wants(session)).map(|(client, _)| *client)
+    }
+
+    /// Everybody has the picture of the overlays.
+    pub(crate) fn pictured(&mut self) {
+        for session in self.by_client.values_mut().filter(|session| session.settled) {
+            session.owed_picture = false;
+        }
     }
 
     /// Some ticks have passed: every client earns credit.

@@ -1,70 +1,12 @@
-//! Promises that are void for now. Inside the world's tolerances collisions across servers are exact; whoever leaves
-//! them is named here, before anybody sees a collision come late.
+//! Promises that are void for now, watched. The words are those of the wire, so that metrics, reports and viewers use the
+//! same.
 
-use nimbus_model::{Nid, RegionId, Tick};
-use serde::{Deserialize, Serialize};
-use std::fmt;
+use nimbus_model::Nid;
+use nimbus_wire::seams::BREACHES_MAX;
+pub use nimbus_wire::{Breach, Factor};
 
 use crate::node::Node;
 use crate::scene::Scene;
-
-/// What was beyond its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Factor {
-    /// A body near another server moves faster than promised, m/s.
-    Speed,
-    /// A frame from a neighbour took longer than promised, milliseconds.
-    Latency,
-    /// Two wake-ups lay further apart than promised, milliseconds.
-    FrameTime,
-    /// Tick numbers were skipped, ticks.
-    TimeLost,
-    /// A cluster that should move is too large to move, bodies.
-    ClusterSize,
-    /// A neighbour has not been heard of, ticks.
-    Silence,
-}
-
-impl Factor {
-    /// All of them.
-    pub const ALL: [Factor; 6] =
-        [Factor::Speed, Factor::Latency, Factor::FrameTime, Factor::TimeLost, Factor::ClusterSize, Factor::Silence];
-
-    /// The word that metrics, reports and the viewer use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Factor::Speed => "speed",
-            Factor::Latency => "latency",
-            Factor::FrameTime => "frame_time",
-            Factor::TimeLost => "time_lost",
-            Factor::ClusterSize => "cluster_size",
-            Factor::Silence => "silence",
-        }
-    }
-}
-
-impl fmt::Display for Factor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// One promise that is void: what was exceeded, by how much, and for which bodies.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Breach {
-    /// When.
-    pub tick: Tick,
-    /// Which server says so.
-    pub region: RegionId,
-    /// What was exceeded.
-    pub factor: Factor,
-    /// What was measured.
-    pub value: f32,
-    /// What was promised.
-    pub limit: f32,
-    /// Bodies concerned, the first few of them; empty when it concerns the whole server.
-    pub bodies: Vec<Nid>,
-}
 
 /// Most breaches kept for whoever takes them; what comes on top is counted only.
 const KEPT_MAX: usize = 1_024;
@@ -75,9 +17,14 @@ impl Node {
     /// Says that a promise is void.
     pub(crate) fn breach(&mut self, factor: Factor, value: f32, limit: f32, bodies: Vec<Nid>) {
         self.counters.breaches[factor as usize] += 1;
+        let (tick, region) = (self.now, self.config.region);
+        let breach = Breach { tick, region, factor, value, limit, bodies };
         if self.breaches.len() < KEPT_MAX {
-            let (tick, region) = (self.now, self.config.region);
-            self.breaches.push(Breach { tick, region, factor, value, limit, bodies });
+            self.breaches.push(breach.clone());
+        }
+        self.seam.recent.push_back(breach);
+        if self.seam.recent.len() > BREACHES_MAX {
+            self.seam.recent.pop_front();
         }
     }
 

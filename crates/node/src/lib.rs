@@ -26,6 +26,7 @@ mod regional;
 mod reigns;
 mod scene;
 mod seam;
+mod seam_report;
 mod snapshot;
 mod transfer;
 mod traverse;

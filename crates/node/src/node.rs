@@ -92,6 +92,9 @@ pub struct Node {
     /// Where awake bodies were after the last step, for the gateways.
     #[serde(skip)]
     pub(crate) moved: Vec<StateUpdate>,
+    /// When gateways last got a report on the seams.
+    #[serde(skip)]
+    pub(crate) seams_told: Tick,
     /// Bodies that gateways have yet to hear of.
     pub(crate) untold: BTreeSet<(GatewayId, Nid)>,
     pub(crate) serial: u64,
@@ -148,6 +151,7 @@ impl Node {
             suspects: BTreeSet::new(),
             outside: Vec::new(),
             moved: Vec::new(),
+            seams_told: at,
             untold: BTreeSet::new(),
             serial: 0,
             inbox: Inbox::default(),
@@ -300,6 +304,7 @@ impl Node {
             }
         }
         self.emit_states(out);
+        self.emit_seams(out);
     }
 
     fn make(&mut self, change: &Change) {

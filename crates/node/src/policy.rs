@@ -17,6 +17,7 @@ impl Node {
     fn apply_auras(&mut self) {
         let mut scene = std::mem::take(&mut self.seam.scene);
         scene.survey(self);
+        self.seam.clusters.clear();
         self.watch_tolerances(&scene);
         let gone = self.pull(&mut scene);
         self.traverse(&mut scene, &gone);

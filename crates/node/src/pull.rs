@@ -45,6 +45,7 @@ impl Node {
             }
             let cluster = self.cluster(scene, hit, self.horizon.look_ahead());
             done.extend(&cluster);
+            self.show_cluster(scene, &cluster);
             let hosts = cluster.iter().filter_map(|row| hits.get(row)).copied();
             let Some(to) = hosts.reduce(|one, two| if self.outranks(one, two) { one } else { two }) else { continue };
             if cluster.len() > self.config.aura.cluster_max {
@@ -67,6 +68,15 @@ impl Node {
             }
         }
         gone
+    }
+
+    /// Keeps a cluster for people to see.
+    pub(crate) fn show_cluster(&mut self, scene: &Scene, cluster: &[u32]) {
+        if cluster.len() > 1 && !self.config.gateways.is_empty() {
+            let mut nids: Vec<Nid> = cluster.iter().map(|row| scene.rows[*row as usize].nid).collect();
+            nids.sort_unstable();
+            self.seam.clusters.push(nids);
+        }
     }
 
     /// True when an aura draws bodies away from here.

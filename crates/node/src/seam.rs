@@ -1,9 +1,9 @@
 //! What a server knows of the bodies beyond its own: auras of neighbours, bodies it gave away, and what it told whom.
 
 use nimbus_model::{Aabb, Nid, RegionId, Tick};
-use nimbus_wire::{Aura, AuraFrame};
+use nimbus_wire::{Aura, AuraFrame, Breach};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::scene::Scene;
 use crate::traverse::Offers;
@@ -62,6 +62,12 @@ pub(crate) struct Seam {
     /// Bodies that were judged last, for people to see.
     #[serde(skip)]
     pub(crate) shown: Vec<Aura>,
+    /// Clusters found at the last tick, for people to see.
+    #[serde(skip)]
+    pub(crate) clusters: Vec<Vec<Nid>>,
+    /// The latest breaches, for people to see.
+    #[serde(skip)]
+    pub(crate) recent: VecDeque<Breach>,
     /// Buffers of the last tick.
     #[serde(skip)]
     pub(crate) scene: Scene,

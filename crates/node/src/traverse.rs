@@ -66,6 +66,7 @@ impl Node {
             }
             let island = self.cluster(scene, row, self.clearance());
             settled.extend(&island);
+            self.show_cluster(scene, &island);
             let nids: Vec<Nid> = island.iter().map(|row| scene.rows[*row as usize].nid).collect();
             let Some(to) = self.home_of(&nids, &gone) else {
                 self.leave_alone(&nids, SETTLE_TICKS / 2);

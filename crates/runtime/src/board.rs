@@ -1,7 +1,9 @@
 //! Where everything that runs in this process can be looked up: the source of `/api/world` and `/metrics`.
 
 use nimbus_gateway::{Counters, NodeStats, WorldStats};
-use nimbus_model::Tick;
+use nimbus_model::{RegionId, Tick};
+use nimbus_wire::SeamTotals;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -33,6 +35,8 @@ pub struct GatewayReading {
     pub bytes_sent: u64,
     /// Clients let go because they did not keep up.
     pub clients_too_slow: u64,
+    /// What regions reported of their seams last.
+    pub seams: BTreeMap<RegionId, SeamTotals>,
 }
 
 /// Everything that can be looked up.
@@ -77,7 +81,10 @@ impl Board {
     pub fn world_stats(&self) -> WorldStats {
         let readings = self.readings();
         let gateway = self.gateway();
-        let nodes = readings.iter().zip(skews(&readings)).map(|(reading, skew)| node_stats(reading, skew)).collect();
+        let nodes = readings.iter().zip(skews(&readings)).map(|(reading, skew)| {
+            node_stats(reading, skew, gateway.seams.get(&reading.region).copied().unwrap_or_default())
+        });
+        let nodes = nodes.collect();
         WorldStats {
             tick: gateway.tick,
             bodies: gateway.bodies as u64,
@@ -95,7 +102,7 @@ impl Board {
     }
 }
 
-fn node_stats(reading: &Reading, skew: Duration) -> NodeStats {
+fn node_stats(reading: &Reading, skew: Duration, seams: SeamTotals) -> NodeStats {
     NodeStats {
         id: reading.region.0,
         region: reading.has_place.then_some(reading.region),
@@ -108,12 +115,32 @@ fn node_stats(reading: &Reading, skew: Duration) -> NodeStats {
         tick: reading.tick,
         late_ticks: reading.late_ticks,
         skew_ms: milliseconds(skew),
+        auras: seams.auras,
+        ghosts: seams.ghosts,
+        breaches: seams.breaches_in_all(),
         alive: reading.alive,
-        ..NodeStats::default()
     }
 }
 
 /// Milliseconds to a thousandth, which is as exact as anybody reads them.
 fn milliseconds(duration: Duration) -> f32 {
     (duration.as_secs_f64() * 1e6).round() as f32 / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::servers::GATEWAY;
+
+    #[test]
+    fn figures_of_the_seams_are_those_of_the_reports() {
+        let regions = [RegionId(0), RegionId(1)];
+        let board =
+            Board::new(regions.map(Gauge::new).to_vec(), Links::new(&regions, GATEWAY).0, GatewayReading::default());
+        let told = SeamTotals { auras: 7, ghosts: 3, in_transit: 1, breaches: [2, 0, 0, 1, 0, 0] };
+        board.write_gateway(|reading| _ = reading.seams.insert(RegionId(1), told));
+        let nodes = board.world_stats().nodes;
+        assert_eq!((nodes[1].auras, nodes[1].ghosts, nodes[1].breaches), (7, 3, 3));
+        assert_eq!((nodes[0].auras, nodes[0].ghosts, nodes[0].breaches), (0, 0, 0));
+    }
 }

@@ -210,6 +210,7 @@ impl GatewayThread {
             reading.bodies = self.gateway.bodies();
             reading.clients = self.gateway.clients();
             reading.counters = self.gateway.counters().clone();
+            reading.seams.clone_from(self.gateway.seam_totals());
             (reading.paused, reading.speed) = (paused, speed);
         });
     }

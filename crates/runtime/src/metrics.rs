@@ -1,5 +1,6 @@
 //! `/metrics`: the figures in the text format that Prometheus reads.
 
+use nimbus_wire::{Factor, SeamTotals};
 use std::fmt::Write as _;
 
 use crate::board::Board;
@@ -50,6 +51,19 @@ pub(crate) fn render(board: &Board) -> String {
     );
     text.family("nimbus_link_void_frames_total", COUNTER, "Frames nobody could read.", one(links.void() as f64));
     let gateway = board.gateway();
+    let regions = |value: fn(&SeamTotals) -> u64| -> Vec<(String, f64)> {
+        gateway.seams.iter().map(|(region, seams)| (format!("region=\"{}\"", region.0), value(seams) as f64)).collect()
+    };
+    text.family("nimbus_auras", GAUGE, "Auras that the region projects.", regions(|s| s.auras));
+    text.family("nimbus_ghosts", GAUGE, "Auras of other regions' bodies that it knows.", regions(|s| s.ghosts));
+    text.family("nimbus_in_transit", GAUGE, "Bodies on their way out of the region.", regions(|s| s.in_transit));
+    let mut breaches = Vec::new();
+    for (region, seams) in &gateway.seams {
+        for (factor, count) in Factor::ALL.iter().zip(seams.breaches) {
+            breaches.push((format!("region=\"{}\",factor=\"{factor}\"", region.0), count as f64));
+        }
+    }
+    text.family("nimbus_breaches_total", COUNTER, "Promises that were void, by what was exceeded.", breaches);
     let counters = &gateway.counters;
     let figures = [
         ("nimbus_gateway_up", GAUGE, "1 while the gateway's thread runs.", f64::from(u8::from(gateway.alive))),
@@ -134,7 +148,11 @@ mod tests {
         let gauges: Vec<Gauge> = regions.map(Gauge::new).to_vec();
         gauges[1].write(|reading| reading.bodies = 42);
         let board = Board::new(gauges, Links::new(&regions, GATEWAY).0, GatewayReading::default());
+        let seams = SeamTotals { auras: 3, ghosts: 5, in_transit: 1, breaches: [0, 0, 8, 0, 0, 0] };
+        board.write_gateway(|reading| _ = reading.seams.insert(RegionId(1), seams));
         let text = render(&board);
+        assert!(text.contains("\nnimbus_breaches_total{region=\"1\",factor=\"frame_time\"} 8\n"), "{text}");
+        assert!(text.contains("\nnimbus_ghosts{region=\"1\"} 5\n"), "{text}");
         assert!(text.contains("\nnimbus_node_bodies{node=\"1\"} 42\n"), "{text}");
         assert!(text.contains("nimbus_node_step_seconds{node=\"0\",quantile=\"0.99\"} 0\n"), "{text}");
         for line in text.lines() {

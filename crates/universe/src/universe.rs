@@ -216,7 +216,7 @@ impl Universe {
             (Actor::Node(i), Happening::Frame(bytes)) => {
                 let start = self.config.measured.then(ThreadTime::now);
                 let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
-let node = &mut self.nodes[usize::from(i)];
+                let node = &mut self.nodes[usize::from(i)];
                 node.set_clock(self.now / 1_000);
                 node.handle(frame);
                 if let Some(start) = start {

@@ -7,6 +7,7 @@ use std::fmt;
 use crate::PROTOCOL_VERSION;
 use crate::aura::AuraFrame;
 use crate::item::Item;
+use crate::seams::SeamReport;
 use crate::states;
 
 /// Frames longer than this are refused unread.
@@ -54,6 +55,8 @@ pub enum Content {
     States(Vec<StateUpdate>),
     /// Region to region: what is near. Only the latest counts.
     Auras(AuraFrame),
+    /// Region to gateway, for people to see: what goes on at the seams. Only the latest counts.
+    Seams(SeamReport),
 }
 
 /// The envelope every message between servers and gateways travels in.
@@ -86,7 +89,7 @@ pub enum DecodeError {
     #[error("malformed frame")]
     Malformed,
     /// A number that is not one.
-    #[error("frame carries a state that is not finite")]
+    #[error("frame carries a number that is not finite")]
     NotFinite,
 }
 
@@ -102,6 +105,7 @@ struct Header {
 const KIND_LANE: u8 = 0;
 const KIND_STATES: u8 = 1;
 const KIND_AURAS: u8 = 2;
+const KIND_SEAMS: u8 = 3;
 
 impl Frame {
     /// The frame as bytes.
@@ -125,6 +129,11 @@ impl Frame {
                 bytes.push(u8::try_from(head.len()).expect("a header is a few bytes"));
                 bytes.extend_from_slice(&head);
                 states::encode(updates, &mut bytes);
+            }
+            Content::Seams(report) => {
+                bytes.push(KIND_SEAMS);
+                let body = bitcode::serialize(&(header, report)).expect("plain data always serialises");
+                bytes.extend_from_slice(&body);
             }
         }
         bytes
@@ -160,6 +169,17 @@ impl Frame {
                 let header = bitcode::deserialize(head).map_err(|_| DecodeError::Malformed)?;
                 (header, Content::States(states::decode(body)?))
             }
+            KIND_SEAMS => {
+                let (header, report): (Header, SeamReport) =
+                    bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
+                if !report.is_bounded() {
+                    return Err(DecodeError::Malformed);
+                }
+                if !report.is_sound() {
+                    return Err(DecodeError::NotFinite);
+                }
+                (header, Content::Seams(report))
+            }
             _ => return Err(DecodeError::Malformed),
         };
         let Header { from, to, era, epoch, tick } = header;
@@ -170,7 +190,7 @@ impl Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Claim, Transfer};
+    use crate::{AuraSize, Breach, Claim, Factor, SeamTotals, Transfer, Transit};
     use nimbus_model::{Nid, Pose, Quat, Vec3, Velocity};
     use proptest::prelude::*;
 
@@ -210,7 +230,7 @@ mod tests {
         }
 
         #[test]
-        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..4) {
+        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..5) {
             let mut framed = vec![PROTOCOL_VERSION, kind];
             framed.extend(&bytes);
             let _ = Frame::decode(&framed);
@@ -242,6 +262,36 @@ mod tests {
         let mut bad = StateUpdate { nid: Nid(1), body_epoch: 1, pose: Pose::IDENTITY, velocity: Velocity::ZERO };
         bad.velocity.linear.x = f32::NAN;
         assert_eq!(Frame::decode(&frame(Content::States(vec![bad])).encode()), Err(DecodeError::NotFinite));
+    }
+
+    fn seams(reach: f32) -> SeamReport {
+        let breach = Breach {
+            tick: Tick(5),
+            region: RegionId(3),
+            factor: Factor::ClusterSize,
+            value: 5_000.0,
+            limit: 4_096.0,
+            bodies: vec![Nid(8), Nid(9)],
+        };
+        SeamReport {
+            auras: vec![AuraSize { nid: Nid(8), reach }],
+            clusters: vec![vec![Nid(8), Nid(9)]],
+            in_transit: vec![Transit { nid: Nid(7), to: RegionId(1) }],
+            breaches: vec![breach],
+            totals: SeamTotals { auras: 1, ghosts: 4, in_transit: 1, breaches: [0, 0, 0, 0, 3, 0] },
+        }
+    }
+
+    #[test]
+    fn seams_survive_the_wire_and_nonsense_is_dropped() {
+        let sent = frame(Content::Seams(seams(2.5)));
+        assert_eq!(Frame::decode(&sent.encode()), Ok(sent));
+        for reach in [f32::NAN, f32::INFINITY, -1.0] {
+            assert_eq!(Frame::decode(&frame(Content::Seams(seams(reach))).encode()), Err(DecodeError::NotFinite));
+        }
+        let mut long = seams(1.0);
+        long.auras = vec![long.auras[0]; crate::seams::AURAS_MAX + 1];
+        assert_eq!(Frame::decode(&frame(Content::Seams(long)).encode()), Err(DecodeError::Malformed));
     }
 
     #[test]

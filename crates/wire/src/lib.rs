@@ -4,20 +4,24 @@
 //! way in. [`lane`] holds the one mechanism by which anything is delivered exactly once.
 
 mod aura;
+mod breach;
 pub mod client;
 mod command;
 mod frame;
 mod item;
 pub mod lane;
 mod payload;
+pub mod seams;
 mod states;
 
 pub use aura::{AURAS_PER_FRAME, Aura, AuraFrame};
+pub use breach::{Breach, Factor};
 pub use command::{Command, CommandRef, Order, Outcome};
 pub use frame::{Address, Content, DecodeError, FRAME_BYTES_MAX, Frame, GatewayId, LaneFrame};
 pub use item::{Claim, Item, Refusal, Transfer};
 pub use nimbus_model::StateUpdate;
 pub use payload::{PayloadError, decode_group, encode_group};
+pub use seams::{AuraSize, SeamReport, SeamTotals, Transit};
 pub use states::STATES_PER_FRAME;
 
 /// Version of the frames between servers and gateways; peers of different versions do not talk.

@@ -5,4 +5,5 @@ mod commands;
 mod convergence;
 mod frames;
 mod loading;
+mod seams;
 mod stage;

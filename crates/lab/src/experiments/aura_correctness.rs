@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::collision::{Case, RADIUS, Setup, Tally, aura_radius, original_aura_radius, run_all};
 use crate::experiment::{Experiment, LabError, Options, Progress};
+use crate::plot::{Plot, Series};
 use crate::report::{Report, Row, Summary};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -110,6 +111,7 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
         let names: Vec<String> = failed.iter().map(|plan| plan.title()).collect();
         format!("Of {runs} collisions within tolerance {wrong} were late or missed; not met: {}.", names.join(", "))
     };
+    let plots = [true, false].map(|within| plot(&plans, &tallies, within)).into();
     Ok(Report {
         experiment: EXPERIMENT.name,
         parameters: Row::new()
@@ -120,6 +122,7 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
             .with("latency_ms", USUAL.latency_ms)
             .with("frame_ms", USUAL.frame_ms),
         rows: plans.iter().zip(&tallies).map(|(plan, tally)| row(plan, tally)).collect(),
+        plots,
         summary: Summary { passed: failed.is_empty(), sentence },
     })
 }
@@ -216,6 +219,25 @@ fn meets(plan: &Plan, tally: &Tally) -> bool {
             Bar::Announced => tally.unannounced + tally.lost + tally.duplicated == 0,
             Bar::Fails => tally.late > 0,
         }
+}
+
+/// Late collisions of the original's rows, theirs and ours.
+fn plot(plans: &[Plan], tallies: &[Tally], within: bool) -> Plot {
+    let bar = if within { Bar::Exact } else { Bar::Announced };
+    let shown: Vec<(&Plan, &Tally)> =
+        plans.iter().zip(tallies).filter(|(plan, _)| plan.bar == bar && plan.original.is_some()).collect();
+    let names = shown.iter().map(|(plan, _)| format!("{} {}", plan.factor, plan.tolerance)).collect();
+    let late = |tally: &Tally| 100.0 * f64::from(tally.late) / f64::from(tally.n.max(1));
+    let ours = (0..).map(f64::from).zip(&shown).map(|(i, (_, tally))| [i, late(tally)]).collect();
+    let theirs = (0..).map(f64::from).zip(&shown).filter_map(|(i, (plan, _))| Some([i, plan.original?.0])).collect();
+    let (name, title) = if within {
+        ("within", "Late collisions within tolerance")
+    } else {
+        ("beyond", "Late collisions up to twice the tolerance")
+    };
+    Plot::bars(name, title, "factor and its tolerance", "runs, %", names)
+        .with(Series::new("nimbus", ours))
+        .with(Series::original(theirs))
 }
 
 fn row(plan: &Plan, tally: &Tally) -> Row {

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::collision::{Setup, Tally, run_all};
 use crate::experiment::{Experiment, LabError, Options, Progress};
+use crate::plot::{Plot, Series};
 use crate::report::{Report, Row, Summary};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment {
@@ -54,6 +55,14 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
         late(NONE_LATE_PERCENT),
         late(FEW_LATE_PERCENT),
     );
+    let points = |share: fn(&Tally) -> f64| {
+        (0..).map(f64::from).zip(&tallies).map(|(loss, tally)| [loss, 100.0 * share(tally)]).collect()
+    };
+    let plot = Plot::lines("late", "Collisions that came late or never under packet loss", "frames lost, %", "runs, %")
+        .with(Series::new("late", points(share_late)))
+        .with(Series::new("missed", points(|tally| f64::from(tally.missed) / f64::from(tally.n.max(1)))))
+        .with(Series::original(vec![[0.0, 0.0], [15.0, 50.0]]))
+        .with_level("bar up to 15 %", 100.0 * FEW);
     Ok(Report {
         experiment: EXPERIMENT.name,
         parameters: Row::new()
@@ -63,6 +72,7 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
             .with("latency_ms", TOLERANCES.latency_ms)
             .with("frame_ms", TOLERANCES.frame_ms),
         rows,
+        plots: vec![plot],
         summary: Summary { passed: failed.is_empty(), sentence },
     })
 }

@@ -1,4 +1,4 @@
-//! Binary messages: bodies that appear, vanish, change hands and move.
+//! Binary messages: bodies that appear, vanish, change hands and move, and what lies around them at the seams.
 //!
 //! Encoders append to a buffer that the caller uses again and again. The decoder checks a whole message first and
 //! copies nothing; what it hands out afterwards cannot be wrong.
@@ -11,11 +11,15 @@ const CREATE: u32 = 1;
 const DESTROY: u32 = 2;
 const OWNER: u32 = 3;
 const STATE: u32 = 4;
+const AURAS: u32 = 5;
+const CLUSTERS: u32 = 6;
+const IN_TRANSIT: u32 = 7;
 
 const CREATE_BYTES: usize = 48;
 const DESTROY_BYTES: usize = 4;
 const OWNER_BYTES: usize = 8;
 const STATE_BYTES: usize = 24;
+const PAIR_BYTES: usize = 8;
 const HEAD_BYTES: usize = 8;
 const TICK_BYTES: usize = 8;
 
@@ -104,6 +108,21 @@ pub fn encode_state(tick: Tick, bodies: impl ExactSizeIterator<Item = (u32, Pose
     }
 }
 
+/// Appends an `auras` message: how far each aura reaches beyond its body, metres.
+pub fn encode_auras(auras: impl ExactSizeIterator<Item = (u32, f32)>, out: &mut Vec<u8>) {
+    put_pairs(AURAS, auras.map(|(slot, reach)| (slot, reach.to_bits())), out);
+}
+
+/// Appends a `clusters` message: members of one cluster share a number.
+pub fn encode_clusters(members: impl ExactSizeIterator<Item = (u32, u32)>, out: &mut Vec<u8>) {
+    put_pairs(CLUSTERS, members, out);
+}
+
+/// Appends an `in-transit` message: bodies on their way, and where to.
+pub fn encode_in_transit(bodies: impl ExactSizeIterator<Item = (u32, RegionId)>, out: &mut Vec<u8>) {
+    put_pairs(IN_TRANSIT, bodies.map(|(slot, to)| (slot, u32::from(to.0))), out);
+}
+
 /// Why bytes are not a message about bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodiesError {
@@ -126,6 +145,12 @@ pub enum Bodies<'a> {
     Owner(&'a [u8]),
     /// Bodies that moved; see [`states`].
     State(Tick, &'a [u8]),
+    /// All auras there are; see [`auras`].
+    Auras(&'a [u8]),
+    /// All clusters there are; see [`clusters`].
+    Clusters(&'a [u8]),
+    /// All bodies in transit; see [`owners`].
+    InTransit(&'a [u8]),
 }
 
 /// Bytes as a message; `None` for a kind this version does not know, which is to be skipped.
@@ -162,6 +187,21 @@ pub fn decode(bytes: &[u8]) -> Result<Option<Bodies<'_>>, BodiesError> {
             known(states(rest).all(|(slot, pose)| slot < SLOT_LIMIT && pose.is_valid()))?;
             Bodies::State(Tick(u64_at(tick, 0)), rest)
         }
+        AURAS => {
+            fits(rest, PAIR_BYTES)?;
+            known(auras(rest).all(|(slot, reach)| slot < SLOT_LIMIT && reach.is_finite() && reach >= 0.0))?;
+            Bodies::Auras(rest)
+        }
+        CLUSTERS => {
+            fits(rest, PAIR_BYTES)?;
+            known(clusters(rest).all(|(slot, _)| slot < SLOT_LIMIT))?;
+            Bodies::Clusters(rest)
+        }
+        IN_TRANSIT => {
+            fits(rest, PAIR_BYTES)?;
+            known(owners(rest).all(|(slot, _)| slot < SLOT_LIMIT))?;
+            Bodies::InTransit(rest)
+        }
         _ => return Ok(None),
     }))
 }
@@ -187,7 +227,17 @@ pub fn slots(records: &[u8]) -> impl ExactSizeIterator<Item = u32> {
     records.chunks_exact(DESTROY_BYTES).map(|record| u32_at(record, 0))
 }
 
-/// The records of a [`Bodies::Owner`].
+/// The records of a [`Bodies::Auras`]: slot and reach.
+pub fn auras(records: &[u8]) -> impl ExactSizeIterator<Item = (u32, f32)> {
+    records.chunks_exact(PAIR_BYTES).map(|record| (u32_at(record, 0), f32_at(record, 4)))
+}
+
+/// The records of a [`Bodies::Clusters`]: slot and the number of its cluster.
+pub fn clusters(records: &[u8]) -> impl ExactSizeIterator<Item = (u32, u32)> {
+    records.chunks_exact(PAIR_BYTES).map(|record| (u32_at(record, 0), u32_at(record, 4)))
+}
+
+/// The records of a [`Bodies::Owner`] or a [`Bodies::InTransit`].
 pub fn owners(records: &[u8]) -> impl ExactSizeIterator<Item = (u32, RegionId)> {
     records.chunks_exact(OWNER_BYTES).map(|record| (u32_at(record, 0), RegionId(u16_at(record, 4))))
 }
@@ -204,6 +254,15 @@ pub fn states(columns: &[u8]) -> impl ExactSizeIterator<Item = (u32, Pose)> {
         let position = Vec3::new(f32_at(columns, p), f32_at(columns, p + 4), f32_at(columns, p + 8));
         (u32_at(columns, i * 4), Pose { position, rotation })
     })
+}
+
+fn put_pairs(kind: u32, pairs: impl ExactSizeIterator<Item = (u32, u32)>, out: &mut Vec<u8>) {
+    out.reserve(HEAD_BYTES + pairs.len() * PAIR_BYTES);
+    put_head(kind, pairs.len(), out);
+    for (slot, value) in pairs {
+        out.extend_from_slice(&slot.to_le_bytes());
+        out.extend_from_slice(&value.to_le_bytes());
+    }
 }
 
 #[inline]
@@ -287,6 +346,15 @@ mod tests {
         out.clear();
         encode_destroy(&[9], &mut out);
         assert_eq!(out, [2, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0]);
+        out.clear();
+        encode_auras([(7, 1.0)].into_iter(), &mut out);
+        assert_eq!(out, [5, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0x80, 0x3f]);
+        out.clear();
+        encode_clusters([(7, 3)].into_iter(), &mut out);
+        assert_eq!(out, [6, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0, 0]);
+        out.clear();
+        encode_in_transit([(7, RegionId(3))].into_iter(), &mut out);
+        assert_eq!(out, [7, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 3, 0, 0, 0]);
     }
 
     #[test]
@@ -297,6 +365,11 @@ mod tests {
         out.clear();
         encode_state(Tick(1), [(1, Pose::at(Vec3::new(f32::NAN, 0.0, 0.0)))].into_iter(), &mut out);
         assert_eq!(decode(&out).unwrap_err(), BodiesError::Value);
+        for reach in [f32::NAN, -0.5] {
+            out.clear();
+            encode_auras([(1, reach)].into_iter(), &mut out);
+            assert_eq!(decode(&out).unwrap_err(), BodiesError::Value);
+        }
         assert!(decode(&[9, 0, 0, 0, 1, 0, 0, 0]).unwrap().is_none());
         let huge = [2, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0];
         assert_eq!(decode(&huge).unwrap_err(), BodiesError::Length);
@@ -332,10 +405,25 @@ mod tests {
             encode_destroy(&gone, &mut out);
             let Ok(Some(Bodies::Destroy(records))) = decode(&out) else { panic!("not a destroy") };
             prop_assert_eq!(slots(records).collect::<Vec<_>>(), gone);
+
+            out.clear();
+            encode_auras(bodies.iter().map(|b| (b.slot, b.pose.position.x.abs())), &mut out);
+            let Ok(Some(Bodies::Auras(records))) = decode(&out) else { panic!("not auras") };
+            prop_assert!(auras(records).eq(bodies.iter().map(|b| (b.slot, b.pose.position.x.abs()))));
+
+            out.clear();
+            encode_clusters(bodies.iter().map(|b| (b.slot, b.shape)), &mut out);
+            let Ok(Some(Bodies::Clusters(records))) = decode(&out) else { panic!("not clusters") };
+            prop_assert!(clusters(records).eq(bodies.iter().map(|b| (b.slot, b.shape))));
+
+            out.clear();
+            encode_in_transit(bodies.iter().map(|b| (b.slot, b.region)), &mut out);
+            let Ok(Some(Bodies::InTransit(records))) = decode(&out) else { panic!("not bodies in transit") };
+            prop_assert!(owners(records).eq(bodies.iter().map(|b| (b.slot, b.region))));
         }
 
         #[test]
-        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0u8..6, count in 0u8..8) {
+        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0u8..9, count in 0u8..8) {
             let _ = decode(&bytes);
             let mut framed = vec![kind, 0, 0, 0, count, 0, 0, 0];
             framed.extend(&bytes);

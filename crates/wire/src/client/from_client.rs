@@ -4,7 +4,7 @@ use nimbus_model::{BodyDesc, Nid, Pose, Quat, Shape, Vec3, nearest};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::TEXT_BYTES_MAX;
+use super::{Overlay, TEXT_BYTES_MAX};
 
 /// Slowest speed of the timeline.
 pub const SPEED_MIN: f32 = 0.05;
@@ -17,6 +17,8 @@ pub const ELEMENTS_MAX: usize = 512;
 /// No coordinate, velocity or impulse of any world comes near this.
 const ABSURD: f32 = 1e9;
 const SCENE_NAME_MAX: usize = 64;
+/// Most names in one `overlays` command.
+const OVERLAY_NAMES_MAX: usize = 16;
 const REASON_CHARS_MAX: usize = 300;
 
 /// A body that a client asks for. Its description has no problem and its numbers are finite; whether the world has
@@ -101,6 +103,16 @@ pub enum FromClient {
         /// From [`SPEED_MIN`] to [`SPEED_MAX`].
         factor: f32,
     },
+    /// See these on top of the bodies from now on, and nothing else.
+    Overlays {
+        /// Which, in order and each once.
+        on: Vec<Overlay>,
+    },
+    /// Ask what is known of a body.
+    Inspect {
+        /// Which.
+        nid: Nid,
+    },
 }
 
 /// A command with the number its sender gave it.
@@ -121,7 +133,8 @@ pub struct Reject {
     pub reason: String,
 }
 
-const KNOWN: [&str; 8] = ["spawn", "impulse", "despawn", "reset", "scene", "pause", "step", "speed"];
+const KNOWN: [&str; 10] =
+    ["spawn", "impulse", "despawn", "reset", "scene", "pause", "step", "speed", "overlays", "inspect"];
 
 impl FromClient {
     /// Text from outside as a command, or why it is none.
@@ -166,6 +179,8 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
         "pause" => FromClient::Pause { paused: flag(fields, "paused")? },
         "step" => FromClient::Step { ticks: within(fields, "ticks", 1.0, STEP_TICKS_MAX as f32)?.floor() as u32 },
         "speed" => FromClient::Speed { factor: within(fields, "factor", SPEED_MIN, SPEED_MAX)? },
+        "overlays" => FromClient::Overlays { on: overlays(fields)? },
+        "inspect" => FromClient::Inspect { nid: nid(fields)? },
         unknown => {
             let shown: String = unknown.chars().take(40).collect();
             return Err(match nearest(unknown, KNOWN) {
@@ -240,6 +255,23 @@ fn scene(fields: &Fields) -> Result<String, String> {
         Some(Value::String(_)) => Err(format!("`name` must have 1 to {SCENE_NAME_MAX} characters")),
         _ => Err("`name` is missing: the scene, as a string".to_owned()),
     }
+}
+
+fn overlays(fields: &Fields) -> Result<Vec<Overlay>, String> {
+    let Some(Value::Array(names)) = fields.get("on") else {
+        return Err("`on` is missing: the overlays to see, as an array of names".to_owned());
+    };
+    if names.len() > OVERLAY_NAMES_MAX {
+        return Err(format!("`on` has {} names; there are only {} overlays", names.len(), Overlay::ALL.len()));
+    }
+    let named = |name: &Value| match name {
+        Value::String(name) => Overlay::named(name),
+        other => Err(format!("`on` holds {}; it must hold names", kind_of(other))),
+    };
+    let mut on = names.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+    on.sort_unstable();
+    on.dedup();
+    Ok(on)
 }
 
 fn flag(fields: &Fields, name: &str) -> Result<bool, String> {
@@ -341,6 +373,12 @@ enum Ask<'a> {
     Speed {
         factor: f32,
     },
+    Overlays {
+        on: &'a [Overlay],
+    },
+    Inspect {
+        nid: String,
+    },
 }
 
 impl<'a> From<&'a FromClient> for Ask<'a> {
@@ -362,6 +400,8 @@ impl<'a> From<&'a FromClient> for Ask<'a> {
             FromClient::Pause { paused } => Ask::Pause { paused: *paused },
             FromClient::Step { ticks } => Ask::Step { ticks: *ticks },
             FromClient::Speed { factor } => Ask::Speed { factor: *factor },
+            FromClient::Overlays { on } => Ask::Overlays { on },
+            FromClient::Inspect { nid } => Ask::Inspect { nid: nid.to_string() },
         }
     }
 }
@@ -386,6 +426,9 @@ mod tests {
         assert_eq!(parsed, Parsed { seq: Some(3), command: FromClient::Spawn(spawn) }, "the rotation is made unit");
         let parsed = FromClient::parse(r#"{"type":"speed","factor":0.25}"#).unwrap();
         assert_eq!(parsed, Parsed { seq: None, command: FromClient::Speed { factor: 0.25 } });
+        let parsed = FromClient::parse(r#"{"type":"overlays","on":["in-transit","auras","in-transit"]}"#).unwrap();
+        let on = vec![Overlay::Auras, Overlay::InTransit];
+        assert_eq!(parsed.command, FromClient::Overlays { on }, "in order and each once");
     }
 
     #[test]
@@ -416,6 +459,11 @@ mod tests {
             (r#"{"type":"speed","factor":100}"#, "from 0.05 to 4"),
             (r#"{"type":"pause","paused":"yes"}"#, "true or false"),
             (r#"{"type":"scene","name":""}"#, "1 to 64"),
+            (r#"{"type":"overlays","on":["aura"]}"#, "did you mean `auras`"),
+            (r#"{"type":"overlays","on":["qqqqqqqq"]}"#, "there are auras, clusters"),
+            (r#"{"type":"overlays","on":[7]}"#, "`on` holds a number"),
+            (r#"{"type":"overlays"}"#, "`on` is missing"),
+            (r#"{"type":"inspect"}"#, "`nid` is missing"),
             (r#"{"type":"reset","seq":-1}"#, "`seq` must be"),
         ] {
             assert!(reason(text).contains(part), "{text}: {}", reason(text));
@@ -459,6 +507,8 @@ mod tests {
             any::<bool>().prop_map(|paused| FromClient::Pause { paused }),
             (1..=STEP_TICKS_MAX).prop_map(|ticks| FromClient::Step { ticks }),
             (SPEED_MIN..SPEED_MAX).prop_map(|factor| FromClient::Speed { factor }),
+            prop::sample::subsequence(&Overlay::ALL[..], 0..=4).prop_map(|on| FromClient::Overlays { on }),
+            any::<u64>().prop_map(|nid| FromClient::Inspect { nid: Nid(nid) }),
         ]
     }
 

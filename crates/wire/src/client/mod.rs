@@ -5,11 +5,16 @@
 //! against its reader.
 
 pub mod bodies;
+mod body_card;
 mod from_client;
+mod nid_text;
+mod overlay;
 mod stats;
 mod to_client;
 
+pub use body_card::{BodyCard, HandOver};
 pub use from_client::{ELEMENTS_MAX, FromClient, Parsed, Reject, SPEED_MAX, SPEED_MIN, STEP_TICKS_MAX, Spawn};
+pub use overlay::{BreachNews, Overlay};
 pub use stats::{NodeStats, WorldStats};
 pub use to_client::{Bounds, RegionShape, SceneInfo, StaticBody, ToClient};
 

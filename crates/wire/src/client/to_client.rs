@@ -4,7 +4,7 @@ use nimbus_model::{Aabb, ClientId, Nid, Quat, RegionId, Shape, Vec3, World};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-use super::WorldStats;
+use super::{BodyCard, BreachNews, WorldStats, nid_text};
 
 /// A world that a client may ask for by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,12 +110,21 @@ pub enum ToClient {
     },
     /// The figures of the world.
     Stats(WorldStats),
+    /// What is known of a body, for whoever asked.
+    Body(BodyCard),
+    /// Promises that are void, in force or recent: all that are known, in place of those told before.
+    Breaches {
+        /// How many there were since the servers started.
+        total: u64,
+        /// The latest, oldest first.
+        recent: Vec<BreachNews>,
+    },
     /// A command was carried out.
     Done {
         /// The client's number for it.
         seq: Option<u64>,
         /// The body it was about, if any.
-        #[serde(with = "nid_text")]
+        #[serde(with = "nid_text::maybe")]
         nid: Option<Nid>,
     },
     /// A command was refused.
@@ -127,7 +136,7 @@ pub enum ToClient {
     },
 }
 
-const KNOWN: [&str; 8] = ["welcome", "world", "map", "shape", "clock", "stats", "done", "refused"];
+const KNOWN: [&str; 10] = ["welcome", "world", "map", "shape", "clock", "stats", "body", "breaches", "done", "refused"];
 
 impl ToClient {
     /// The message that announces a world.
@@ -167,31 +176,14 @@ impl ToClient {
     }
 }
 
-/// Body ids as `origin.serial`: 64 bits do not fit a JavaScript number.
-mod nid_text {
-    use nimbus_model::Nid;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(nid: &Option<Nid>, serializer: S) -> Result<S::Ok, S::Error> {
-        match nid {
-            Some(nid) => serializer.collect_str(nid),
-            None => serializer.serialize_none(),
-        }
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Nid>, D::Error> {
-        let text: Option<String> = Option::deserialize(deserializer)?;
-        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::NodeStats;
+    use crate::Factor;
+    use crate::client::{HandOver, NodeStats};
     use nimbus_model::{BodyDesc, Origin, Pose, Tick, Velocity};
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     fn check(message: ToClient, text: &str) {
         assert_eq!(message.to_text(), text);
@@ -256,6 +248,53 @@ mod tests {
         );
         assert_eq!(serde_json::to_string(&stats).unwrap(), format!("{{{object}"));
         check(ToClient::Stats(stats), &format!(r#"{{"type":"stats",{object}"#));
+    }
+
+    #[test]
+    fn cards_and_breaches_are_those_of_the_protocol_page() {
+        let card = BodyCard {
+            seq: Some(4),
+            nid: Nid::new(Origin(7), 42),
+            region: RegionId(1),
+            epoch: 3,
+            tick: Tick(900),
+            velocity: Velocity::linear(Vec3::X),
+            sleeping: false,
+            desc: Arc::new(BodyDesc::dynamic(Shape::ball(0.5))),
+            hand_overs: 2,
+            history: vec![HandOver { tick: Tick(800), from: RegionId(0), to: RegionId(1), epoch: 3 }],
+        };
+        check(
+            ToClient::Body(card),
+            concat!(
+                r#"{"type":"body","seq":4,"nid":"7.42","region":1,"epoch":3,"tick":900,"#,
+                r#""velocity":{"linear":[1.0,0.0,0.0],"angular":[0.0,0.0,0.0]},"sleeping":false,"#,
+                r#""desc":{"kind":"dynamic","shape":{"ball":{"radius":0.5}},"density":1000.0,"friction":0.5,"#,
+                r#""restitution":0.0,"linear_damping":0.0,"angular_damping":0.0,"gravity_scale":1.0,"#,
+                r#""groups":{"memberships":4294967295,"filter":4294967295},"#,
+                r#""locked":{"translation":[false,false,false],"rotation":[false,false,false]},"#,
+                r#""sensor":false,"ccd":false,"can_sleep":true,"user_data":0},"#,
+                r#""hand_overs":2,"history":[{"tick":800,"from":0,"to":1,"epoch":3}]}"#,
+            ),
+        );
+        let breach = BreachNews {
+            tick: Tick(5),
+            region: RegionId(2),
+            factor: Factor::FrameTime,
+            value: 40.5,
+            limit: 15.0,
+            bodies: vec![Nid::new(Origin(0), 8)],
+        };
+        check(
+            ToClient::Breaches { total: 6, recent: vec![breach] },
+            concat!(
+                r#"{"type":"breaches","total":6,"recent":[{"tick":5,"region":2,"factor":"frame_time","#,
+                r#""value":40.5,"limit":15.0,"bodies":["0.8"]}]}"#,
+            ),
+        );
+        for factor in Factor::ALL {
+            assert_eq!(serde_json::to_string(&factor).unwrap(), format!("\"{factor}\""), "one word everywhere");
+        }
     }
 
     #[test]
