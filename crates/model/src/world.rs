@@ -19,7 +19,7 @@ pub struct Tolerances {
 
 impl Default for Tolerances {
     fn default() -> Self {
-        Tolerances { speed: 32.0, latency_ms: 2.0, frame_ms: 17.0 }
+        Tolerances { speed: 32.0, latency_ms: 4.0, frame_ms: 28.0 }
     }
 }
 

@@ -42,16 +42,16 @@ impl Node {
         }
     }
 
-    /// The shell's word that the server wakes up now, microseconds on the common timeline.
+    /// The shell's word that the server wakes up now, microseconds on any clock of its own.
     pub fn wake(&mut self, now_us: u64) {
-        if self.clock_us > 0 && self.woke_us > 0 {
+        if self.woke_us > 0 {
             self.measure(Factor::FrameTime, now_us.saturating_sub(self.woke_us));
         }
         self.woke_us = now_us;
-        self.clock_us = now_us;
     }
 
-    /// The shell's word on the time at which the frames arrive that it hands over next.
+    /// The shell's word on the time, microseconds on a clock that all servers share, before it hands over frames or takes
+    /// them. Without it nobody can tell how long frames take.
     pub fn set_clock(&mut self, now_us: u64) {
         self.clock_us = now_us;
     }

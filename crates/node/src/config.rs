@@ -11,9 +11,9 @@ pub enum Policy {
     /// when frames are lost; kept as a reference.
     Forgetful,
     /// Scheme 1.b: the same, but the sender keeps the body until the receiver has acknowledged it.
-    #[default]
     Exclusive,
     /// Aura projection: what may touch is brought together on one server before it can.
+    #[default]
     Aura,
 }
 

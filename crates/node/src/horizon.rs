@@ -6,8 +6,10 @@
 //! in one step cannot act on each other in the next, so looking `n - 1` ticks ahead is enough.
 
 use nimbus_model::{Tolerances, World};
+use nimbus_space::PartitionMap;
 use serde::{Deserialize, Serialize};
 
+use crate::announce::largest_of;
 use crate::config::{AuraConfig, Reach};
 
 /// Gaps below this count as touching: the engine acts on what is as close as 0.02 m.
@@ -61,6 +63,21 @@ impl Horizon {
     pub fn depth_m(&self) -> f32 {
         let ours = self.speed * self.tick_s * (3 * self.legs - 2) as f32;
         self.fixed_m.unwrap_or(ours)
+    }
+
+    /// Why a world cannot be run on this partition, in words for whoever laid it out; `None` when it can. A body must not
+    /// be near two opposite boundaries at once, so no region may be narrower than two of the largest auras.
+    pub fn layout_problem(world: &World, aura: &AuraConfig, map: &PartitionMap) -> Option<String> {
+        let least = 2.0 * (Horizon::new(world, aura).depth_m() + largest_of(world));
+        let narrowest = map.narrowest();
+        (map.regions().len() > 1 && narrowest < least).then(|| {
+            format!(
+                "a region is {narrowest:.1} m wide; at a speed of {} m/s and bodies of up to {:.1} m it must be at least \
+                 {least:.1} m: make regions wider or fewer, or lower tolerances.speed",
+                world.tolerances.speed,
+                largest_of(world),
+            )
+        })
     }
 
     /// What one body may cover in some ticks when nothing near it is faster than `speed`, and `gain` is what its own

@@ -2,7 +2,7 @@
 
 use nimbus_gateway::{Gateway, Outputs, Request};
 use nimbus_model::{ClientId, RegionId, Tick, World};
-use nimbus_node::Change;
+use nimbus_node::{AuraConfig, Change, Horizon};
 use nimbus_space::PartitionMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -176,6 +176,9 @@ impl GatewayThread {
         self.may_load()?;
         let era = self.gateway.era().checked_add(1).ok_or("too many worlds were loaded; restart the server")?;
         let map = PartitionMap::from_layout(&world.layout).map_err(|error| error.to_string())?;
+        if let Some(problem) = Horizon::layout_problem(&world, &AuraConfig::default(), &map) {
+            return Err(problem);
+        }
         if let Some(region) = map.regions().iter().find(|region| self.regions.binary_search(region).is_err()) {
             let needed = map.regions().len();
             return Err(format!("`{}` needs a server for {region}; start again with --servers {needed}", world.name));

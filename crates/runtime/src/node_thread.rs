@@ -67,6 +67,10 @@ impl NodeThread {
         let mut told_era = None;
         while let Some(wake) = self.pace.wait(self.node.now()) {
             self.listen(wake);
+            // Only real time can be late.
+            if matches!(*self.pace, Pace::RealTime(_)) {
+                self.node.wake(clock.now().as_micros() as u64);
+            }
             self.run_due(wake, &clock);
             self.speak(&mut frames);
             self.note_progress();

@@ -1,7 +1,7 @@
 //! The servers of one process: a thread for each region, linked in memory.
 
 use nimbus_model::{Mixer, RegionId, Tick, World};
-use nimbus_node::{Node, NodeConfig, Policy};
+use nimbus_node::{AuraConfig, Horizon, Node, NodeConfig, Policy};
 use nimbus_space::{LayoutError, PartitionMap};
 use nimbus_wire::GatewayId;
 use std::path::PathBuf;
@@ -52,6 +52,14 @@ pub enum StartError {
         name: String,
         /// Why not.
         source: LayoutError,
+    },
+    /// A region is too narrow for what the world promises.
+    #[error("the world `{name}` cannot be run like this: {problem}")]
+    Narrow {
+        /// The world.
+        name: String,
+        /// What is wrong, and what to change.
+        problem: String,
     },
     /// Too many for one process.
     #[error("{0} servers are too many for one process; ask for at most {SERVERS_MAX}")]
@@ -107,6 +115,9 @@ pub fn combine(hashes: impl IntoIterator<Item = (RegionId, u64)>) -> u64 {
 pub fn first_map(world: &World, servers: u16) -> Result<(PartitionMap, Vec<RegionId>), StartError> {
     let map = PartitionMap::from_layout(&world.layout)
         .map_err(|source| StartError::Layout { name: world.name.clone(), source })?;
+    if let Some(problem) = Horizon::layout_problem(world, &AuraConfig::default(), &map) {
+        return Err(StartError::Narrow { name: world.name.clone(), problem });
+    }
     let mut regions: Vec<RegionId> = map.regions().iter().copied().chain((0..servers).map(RegionId)).collect();
     regions.sort_unstable();
     regions.dedup();

@@ -4,7 +4,7 @@ use cpu_time::ThreadTime;
 use nimbus_client::Client;
 use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
 use nimbus_model::{ClientId, Mixer, RegionId, Rng, Tick, World};
-use nimbus_node::{Change, EventKind, Node, NodeConfig, Phase};
+use nimbus_node::{Horizon, Policy, Change, EventKind, Node, NodeConfig, Phase};
 use nimbus_scenes::SceneParams;
 use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, Frame, GatewayId};
@@ -73,6 +73,10 @@ impl Universe {
     /// A universe of a world that is not a scene.
     pub fn of_world(config: UniverseConfig, world: World) -> Result<Universe, UniverseError> {
         let map = PartitionMap::from_layout(&world.layout).map_err(|e| UniverseError::Layout(e.to_string()))?;
+        if let Some(problem) = Horizon::layout_problem(&world, &config.aura, &map).filter(|_| config.policy == Policy::Aura)
+        {
+            return Err(UniverseError::Layout(problem));
+        }
         let count = map.regions().len();
         if map.regions().iter().enumerate().any(|(i, region)| usize::from(region.0) != i) {
             return Err(UniverseError::Layout("regions must be numbered from 0 without gaps".to_owned()));
@@ -248,6 +252,7 @@ impl Universe {
         }
         let due = Tick(self.now / self.tick_ns());
         let node = &mut self.nodes[i];
+        node.set_clock(self.now / 1_000);
         node.wake(self.now / 1_000);
         let mut next = node.first_due(due);
         while next <= due {
@@ -337,7 +342,8 @@ impl Universe {
         }
         let cut = &cuts[self.rng.below(cuts.len() as u64) as usize];
         let at = cut.at + self.rng.between(-4.0, 4.0);
-        let width_min = 4.0 * self.world.radius_max;
+        let horizon = Horizon::new(&self.world, &self.config.aura);
+        let width_min = 4.0 * self.world.radius_max + 2.0 * horizon.depth_m();
         if let Ok(map) = self.map.move_cut(cut.index, at, width_min, self.tick + LEAD_TICKS) {
             self.network.counts.map += 1;
             self.map = map.clone();

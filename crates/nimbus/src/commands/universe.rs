@@ -28,7 +28,7 @@ pub(crate) struct Universe {
     #[arg(long, default_value_t = 1.0)]
     scale: f32,
     /// Who should own what: exclusive, or forgetful (the reference that loses bodies)
-    #[arg(long, default_value = "exclusive", value_parser = policy)]
+    #[arg(long, default_value = "aura", value_parser = policy)]
     policy: Policy,
     /// What goes wrong: all, none, or a list such as loss,stall,map
     #[arg(long, default_value = "none")]
@@ -145,8 +145,10 @@ fn command_line(config: &UniverseConfig) -> String {
     let mut line = format!(
         "nimbus universe --scene {scene} --scale {scale} --servers {servers} --seed {seed} --ticks {ticks} --faults {faults}"
     );
-    if config.policy == Policy::Forgetful {
-        line += " --policy forgetful";
+    match config.policy {
+        Policy::Aura => {}
+        Policy::Exclusive => line += " --policy exclusive",
+        Policy::Forgetful => line += " --policy forgetful",
     }
     if config.commands {
         line += " --commands";
