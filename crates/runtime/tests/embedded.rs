@@ -180,8 +180,9 @@ fn clients_see_and_change_a_world_on_two_servers() {
     let nid = viewer.ask(|client| client.spawn(ball(Vec3::new(1.0, 3.0, 1.0)))).unwrap().expect("a body");
     assert!(viewer.until(|client| client.body(nid).is_some()), "the new body is seen");
     assert!(viewer.ask(|client| client.impulse(nid, Vec3::Y)).is_ok());
-    let more = world.wait("one body more", |stats| stats.bodies == bodies + 1);
-    assert_eq!(more.nodes.iter().map(|node| node.bodies).sum::<u64>(), bodies + 1);
+    // Bodies on their way between the two servers are in neither's figures, so a single look may come at a bad moment.
+    let owned = |stats: &WorldStats| stats.nodes.iter().map(|node| node.bodies).sum::<u64>();
+    world.wait("one body more", |stats| stats.bodies == bodies + 1 && owned(stats) == bodies + 1);
 
     let mut rude = Viewer::connect(world.web.address());
     assert!(rude.until(|client| client.id().is_some()));

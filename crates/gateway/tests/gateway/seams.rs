@@ -79,7 +79,7 @@ fn a_picture_that_did_not_change_is_sent_to_newcomers_only() {
     stage.step();
     tell(&mut stage, report(1.0));
     let ask = FromClient::Overlays { on: vec![Overlay::Auras] }.to_text(None);
-    let mut auras_sent = |stage: &mut Stage| {
+    let auras_sent = |stage: &mut Stage| {
         let mut sent = Vec::new();
         for _ in 0..PICTURE {
             let mut out = nimbus_gateway::Outputs::default();
