@@ -13,5 +13,5 @@ mod plot;
 mod report;
 
 pub use experiment::{Experiment, LabError, Options, Progress, all, find};
-pub use plot::{Kind, Level, Plot, Series};
+pub use plot::{Kind, Level, Plot, Role, Series};
 pub use report::{Report, Row, Summary};

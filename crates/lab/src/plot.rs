@@ -12,6 +12,18 @@ pub enum Kind {
     Bars,
 }
 
+/// Where the points of a series come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Measured in this run.
+    Measured,
+    /// Figures of the original document; drawn dashed and grey.
+    Original,
+    /// What has to be reached; drawn dashed and red, as levels are.
+    Bar,
+}
+
 /// One named run of points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Series {
@@ -19,19 +31,24 @@ pub struct Series {
     pub name: String,
     /// Where the points are. In a plot of bars `x` is the number of the category.
     pub points: Vec<[f64; 2]>,
-    /// Figures that are not ours, or not measured in this run; drawn dashed and grey.
-    pub reference: bool,
+    /// Where they come from.
+    pub role: Role,
 }
 
 impl Series {
     /// Points measured in this run.
     pub fn new(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
-        Series { name: name.into(), points, reference: false }
+        Series { name: name.into(), points, role: Role::Measured }
     }
 
     /// Points of the original document, so that a reader sees what there is to beat.
     pub fn original(points: Vec<[f64; 2]>) -> Series {
-        Series { name: "original".to_owned(), points, reference: true }
+        Series { role: Role::Original, ..Series::new("original", points) }
+    }
+
+    /// Points that have to be reached.
+    pub fn bar(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
+        Series { role: Role::Bar, ..Series::new(name, points) }
     }
 }
 

@@ -14,8 +14,11 @@ const TICKS: f64 = 7.0;
 impl Axis {
     /// An axis that has room for all values that are numbers; `whole` widens it to full ticks.
     pub(super) fn around(values: impl Iterator<Item = f64>, whole: bool) -> Axis {
-        let values = values.filter(|v| v.is_finite());
-        let (mut low, mut high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let (mut low, mut high, mut counts) = (f64::INFINITY, f64::NEG_INFINITY, true);
+        for value in values.filter(|v| v.is_finite()) {
+            (low, high) = (low.min(value), high.max(value));
+            counts &= value.fract() == 0.0;
+        }
         if low > high {
             (low, high) = (0.0, 1.0);
         }
@@ -25,6 +28,8 @@ impl Axis {
         let rough = (high - low) / TICKS;
         let power = 10f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power).into_iter().find(|s| *s >= rough).unwrap_or(power);
+        // Between two counts there is nothing to point at.
+        let step = if counts { step.max(1.0) } else { step };
         if whole {
             (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
         }
@@ -61,6 +66,7 @@ mod tests {
         };
         assert_eq!(labels(0.0, 9.3), ["0", "2", "4", "6", "8", "10"]);
         assert_eq!(labels(0.0, 0.11), ["0.00", "0.02", "0.04", "0.06", "0.08", "0.10", "0.12"]);
+        assert_eq!(labels(1.0, 4.0), ["1", "2", "3", "4"]);
         assert_eq!(labels(-3.0, 3.0), ["-3", "-2", "-1", "0", "1", "2", "3"]);
     }
 }

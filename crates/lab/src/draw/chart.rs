@@ -5,7 +5,7 @@ use ttf_parser::Face;
 use super::axis::Axis;
 use super::font;
 use super::sheet::{Anchor, Ink, Mark, Sheet};
-use crate::plot::{Kind, Plot, Series};
+use crate::plot::{Kind, Plot, Role, Series};
 
 const SIZE: [f32; 2] = [760.0, 440.0];
 const LEFT: f32 = 72.0;
@@ -67,7 +67,7 @@ fn legend(sheet: &mut Sheet, plot: &Plot, face: Option<&Face<'_>>) -> f32 {
         }
         let ink = ink(i, series);
         match plot.kind {
-            Kind::Lines => sheet.line([x, y - 4.0], [x + 18.0, y - 4.0], ink, 2.0, series.reference),
+            Kind::Lines => sheet.line([x, y - 4.0], [x + 18.0, y - 4.0], ink, 2.0, series.role != Role::Measured),
             Kind::Bars => sheet.marks.push(Mark::Box { at: [x + 4.0, y - 9.0], size: [10.0, 10.0], ink }),
         }
         sheet.words([x + 24.0, y], &series.name, SMALL_SIZE, Anchor::Start, Ink::Text);
@@ -89,7 +89,7 @@ fn lines(sheet: &mut Sheet, plot: &Plot, at_y: &dyn Fn(f64) -> f32) {
         let ink = ink(i, series);
         sheet.marks.extend(points.iter().map(|at| Mark::Dot { at: *at, radius: 3.0, ink }));
         if points.len() > 1 {
-            sheet.marks.push(Mark::Line { points, ink, width: 2.0, dashed: series.reference });
+            sheet.marks.push(Mark::Line { points, ink, width: 2.0, dashed: series.role != Role::Measured });
         }
     }
 }
@@ -117,5 +117,9 @@ fn bars(sheet: &mut Sheet, plot: &Plot, face: Option<&Face<'_>>, at_y: &dyn Fn(f
 }
 
 fn ink(i: usize, series: &Series) -> Ink {
-    if series.reference { Ink::Reference } else { Ink::Series(i) }
+    match series.role {
+        Role::Measured => Ink::Series(i),
+        Role::Original => Ink::Reference,
+        Role::Bar => Ink::Level,
+    }
 }

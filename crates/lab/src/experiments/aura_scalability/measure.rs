@@ -1,6 +1,6 @@
 //! One run of a universe, and what its servers cost.
 
-use nimbus_model::{Tick, World};
+use nimbus_model::World;
 use nimbus_node::{Node, Policy};
 use nimbus_universe::{LinkModel, NodeCost, Universe, UniverseConfig};
 
@@ -41,54 +41,83 @@ impl Measured {
     }
 }
 
-/// Runs a world to the end; `progress` is told the share that is done.
-pub(super) fn run(world: World, setup: &Setup, progress: &mut dyn FnMut(f32)) -> Result<Measured, LabError> {
-    let hz = u64::from(world.tick_hz);
-    let ticks = setup.seconds * hz;
-    let late_from = ticks - setup.late_seconds * hz;
-    let stretch = setup.stretch_seconds * hz;
-    let mut config = UniverseConfig::new("rain", 1, setup.seed, ticks);
-    config.policy = Policy::Aura;
-    config.link = Some(LinkModel { latency_ns: LATENCY_NS, ..LinkModel::default() });
-    config.frame_ns = Some(FRAME_NS);
-    config.clients = 0;
-    config.measured = true;
-    config.checked = false;
-    let mut universe = Universe::of_world(config, world).map_err(|error| LabError::Failed(error.to_string()))?;
-
-    let mut measured = Measured::default();
-    let mut changes_before = 0;
-    while universe.tick() < Tick(ticks) {
-        universe.advance();
-        let tick = universe.tick().0;
-        if tick == late_from {
-            changes_before = universe.outcome().hand_overs;
-        }
-        if tick.is_multiple_of(stretch) {
-            measured.migrations.push(universe.outcome().hand_overs);
-        }
+/// Runs worlds that know nothing of each other to the end, tick by tick in turn; `progress` is told the share that is
+/// done. They take turns as the servers of one universe do, so that both find the processor's caches equally cold.
+pub(super) fn run(worlds: Vec<World>, setup: &Setup, progress: &mut dyn FnMut(f32)) -> Result<Vec<Measured>, LabError> {
+    let mut runs = worlds.into_iter().map(|world| Run::new(world, setup)).collect::<Result<Vec<Run>, LabError>>()?;
+    let ticks = runs.iter().map(|run| run.ticks).max().unwrap_or(0);
+    for tick in 1..=ticks {
+        runs.iter_mut().for_each(Run::advance);
         progress(tick as f32 / ticks as f32);
     }
-    let outcome = universe.outcome();
-    let late = late_from as usize;
-    measured.cost_ms = outcome.costs.iter().map(|cost| mean(whole_ms(cost).skip(late))).collect();
-    let late_sum = |of: fn(&NodeCost) -> &Vec<u64>| -> f64 {
-        outcome.costs.iter().flat_map(|cost| of(cost).iter().skip(late)).map(|ns| *ns as f64).sum()
-    };
-    let (tick, step, between) = (late_sum(|c| &c.tick_ns), late_sum(|c| &c.step_ns), late_sum(|c| &c.between_ns));
-    measured.overhead_share = (tick - step + between) / step.max(1.0);
-    measured.frame_ms_max = vec![0.0; ticks.div_ceil(stretch) as usize];
-    for (i, ms) in outcome.costs.iter().flat_map(|cost| whole_ms(cost).enumerate()) {
-        if let Some(greatest) = measured.frame_ms_max.get_mut(i / stretch as usize) {
-            *greatest = greatest.max(ms);
+    Ok(runs.into_iter().map(Run::conclude).collect())
+}
+
+struct Run {
+    universe: Universe,
+    ticks: u64,
+    late_from: u64,
+    stretch: u64,
+    late_seconds: f64,
+    changes_before: u64,
+    measured: Measured,
+}
+
+impl Run {
+    fn new(world: World, setup: &Setup) -> Result<Run, LabError> {
+        let hz = u64::from(world.tick_hz);
+        let ticks = setup.seconds * hz;
+        let mut config = UniverseConfig::new("rain", 1, setup.seed, ticks);
+        config.policy = Policy::Aura;
+        config.link = Some(LinkModel { latency_ns: LATENCY_NS, ..LinkModel::default() });
+        config.frame_ns = Some(FRAME_NS);
+        config.clients = 0;
+        config.measured = true;
+        config.checked = false;
+        Ok(Run {
+            universe: Universe::of_world(config, world).map_err(|error| LabError::Failed(error.to_string()))?,
+            ticks,
+            late_from: ticks - setup.late_seconds * hz,
+            stretch: setup.stretch_seconds * hz,
+            late_seconds: setup.late_seconds as f64,
+            changes_before: 0,
+            measured: Measured::default(),
+        })
+    }
+
+    fn advance(&mut self) {
+        self.universe.advance();
+        let tick = self.universe.tick().0;
+        if tick == self.late_from {
+            self.changes_before = self.universe.outcome().hand_overs;
+        }
+        if tick.is_multiple_of(self.stretch) {
+            self.measured.migrations.push(self.universe.outcome().hand_overs);
         }
     }
-    measured.owner_changes_per_s = (outcome.hand_overs - changes_before) as f64 / setup.late_seconds as f64;
-    measured.breaches = outcome.breaches.len();
-    measured.aura_updates = universe.nodes().iter().map(aura_updates).sum();
-    measured.hosted = universe.nodes().iter().map(Node::hosted_count).collect();
-    measured.resident = residents(universe.nodes());
-    Ok(measured)
+
+    fn conclude(self) -> Measured {
+        let (outcome, nodes, mut measured) = (self.universe.outcome(), self.universe.nodes(), self.measured);
+        let late = self.late_from as usize;
+        measured.cost_ms = outcome.costs.iter().map(|cost| mean(whole_ms(cost).skip(late))).collect();
+        let late_sum = |of: fn(&NodeCost) -> &Vec<u64>| -> f64 {
+            outcome.costs.iter().flat_map(|cost| of(cost).iter().skip(late)).map(|ns| *ns as f64).sum()
+        };
+        let (tick, step, between) = (late_sum(|c| &c.tick_ns), late_sum(|c| &c.step_ns), late_sum(|c| &c.between_ns));
+        measured.overhead_share = (tick - step + between) / step.max(1.0);
+        measured.frame_ms_max = vec![0.0; self.ticks.div_ceil(self.stretch) as usize];
+        for (i, ms) in outcome.costs.iter().flat_map(|cost| whole_ms(cost).enumerate()) {
+            if let Some(greatest) = measured.frame_ms_max.get_mut(i / self.stretch as usize) {
+                *greatest = greatest.max(ms);
+            }
+        }
+        measured.owner_changes_per_s = (outcome.hand_overs - self.changes_before) as f64 / self.late_seconds;
+        measured.breaches = outcome.breaches.len();
+        measured.aura_updates = nodes.iter().map(aura_updates).sum();
+        measured.hosted = nodes.iter().map(Node::hosted_count).collect();
+        measured.resident = residents(nodes);
+        measured
+    }
 }
 
 /// How often a server told others where its auras are. Servers do not count that yet: `counters().aura_updates` belongs

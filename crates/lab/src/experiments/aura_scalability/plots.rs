@@ -33,9 +33,10 @@ fn speedup(found: &[Found]) -> Plot {
         .filter(|f| f.case.arrangement == Arrangement::Columns)
         .filter_map(|f| Some([f64::from(f.case.servers), bars::speedup_min(&f.case)?]))
         .collect();
-    plot = plot.with(Series::original(original.map(|(servers, times)| [f64::from(*servers), *times]).collect()));
-    plot.series.push(Series { name: "bar for columns".to_owned(), points: judged, reference: true });
-    plot.with_level("original, any number of servers", bars::ORIGINAL_ASYMPTOTE)
+    let limit = [1, widest].map(|servers| [f64::from(servers), bars::ORIGINAL_ASYMPTOTE]);
+    plot.with(Series::bar("bar for columns", judged))
+        .with(Series::original(original.map(|(servers, times)| [f64::from(*servers), *times]).collect()))
+        .with(Series { name: "limit of the original".to_owned(), ..Series::original(limit.to_vec()) })
 }
 
 /// Columns of the judged width, of the numbers that are drawn.
@@ -69,7 +70,7 @@ fn migrations(found: &[Found], setup: &Setup) -> Plot {
     over_time(plot, found, setup, |f| f.run.migrations.iter().map(|count| *count as f64).collect())
 }
 
-/// Hosted against resident of every server, for the most columns of each arrangement that were run.
+/// Hosted against resident of every server of every case that is judged.
 fn hosted(found: &[Found]) -> Plot {
     let mut categories = Vec::new();
     let (mut hosted, mut resident) = (Vec::new(), Vec::new());

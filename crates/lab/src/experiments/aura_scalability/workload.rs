@@ -1,6 +1,6 @@
 //! The worlds of the experiment: a rain, the layout it is cut by, and the same rain cut otherwise.
 
-use nimbus_model::{Layout, World};
+use nimbus_model::{Layout, RegionId, World};
 use nimbus_scenes::{rain_on_columns, rain_on_corner, rain_on_grid};
 use nimbus_space::PartitionMap;
 
@@ -53,28 +53,19 @@ impl Case {
 }
 
 /// What each region would get if it were a world of its own: everything injected into it and nothing else, on one server.
-/// Only the regions that get about the most are worth running, since only the dearest counts; of many equal ones, the
-/// first few.
-pub(super) fn independent(world: &World, most: usize) -> Vec<World> {
+pub(super) fn independent(world: &World) -> Vec<World> {
     let Ok(map) = PartitionMap::from_layout(&world.layout) else { return Vec::new() };
-    let count_of = |region| -> u32 {
-        let here = world.injections.iter().filter(|i| map.region_at(i.volume.centre()) == region);
-        here.map(|i| i.count).sum()
-    };
-    let greatest = map.regions().iter().map(|r| count_of(*r)).max().unwrap_or(0);
-    let dear = map.regions().iter().filter(|r| f64::from(count_of(**r)) >= 0.9 * f64::from(greatest));
-    dear.take(most)
-        .map(|region| {
-            let mut alone = World { layout: Layout::columns(1, 1_000.0), ..world.clone() };
-            // Injections that are not this region's stay, empty: a body's random choices depend on their order.
-            for injection in &mut alone.injections {
-                if map.region_at(injection.volume.centre()) != *region {
-                    injection.count = 0;
-                }
+    let alone = |region: &RegionId| {
+        let mut alone = World { layout: Layout::columns(1, 1_000.0), ..world.clone() };
+        // Injections that are not this region's stay, empty: a body's random choices depend on their order.
+        for injection in &mut alone.injections {
+            if map.region_at(injection.volume.centre()) != *region {
+                injection.count = 0;
             }
-            alone
-        })
-        .collect()
+        }
+        alone
+    };
+    map.regions().iter().map(alone).collect()
 }
 
 #[cfg(test)]
@@ -87,15 +78,13 @@ mod tests {
         for (arrangement, servers) in [(Arrangement::Columns, 2), (Arrangement::Corner, 3), (Arrangement::Corner, 4)] {
             let case = Case { arrangement, servers, region_width: 200.0 };
             let world = case.world(&setup);
-            let alone = independent(&world, 9);
-            assert_eq!(alone.len(), usize::from(servers), "these are balanced");
+            let alone = independent(&world);
+            assert_eq!(alone.len(), usize::from(servers));
             let made = |world: &World| world.injections.iter().map(|i| i.count).sum::<u32>();
-            assert_eq!(alone.iter().map(made).sum::<u32>(), 9_600);
+            let shares: Vec<u32> = alone.iter().map(made).collect();
+            assert!(shares.iter().all(|share| share.abs_diff(9_600 / u32::from(servers)) <= 8), "{shares:?}");
+            assert_eq!(shares.iter().sum::<u32>(), 9_600);
             assert_eq!(made(&case.control(&setup)), 9_600);
         }
-        let ten = Case { arrangement: Arrangement::Columns, servers: 10, region_width: 100.0 }.world(&setup);
-        let alone = independent(&ten, 3);
-        assert_eq!(alone.len(), 3);
-        assert!(alone[0].injections.iter().any(|i| i.count == 0));
     }
 }
