@@ -21,7 +21,7 @@ impl Node {
         self.forget_parted();
         let mut outgoing: BTreeMap<RegionId, Vec<Aura>> = BTreeMap::new();
         let mut rests: BTreeMap<RegionId, Vec<Aura>> = BTreeMap::new();
-        let mut wanted: BTreeSet<(u32, RegionId)> = BTreeSet::new();
+        let mut wanted: Vec<(u32, RegionId)> = Vec::new();
         let mut targets = Vec::new();
         let far = self.announced_from();
         for row in 0..scene.own as u32 {
@@ -29,24 +29,17 @@ impl Node {
             if self.map.distance_to_boundary(self.config.region, at.position) > far + self.seam.largest_m {
                 continue;
             }
-            let bounds = match self.seam.sleepers.get(&at.nid).filter(|_| at.asleep) {
-                Some(sleeper) => sleeper.bounds,
-                None => match self.physics.view(at.nid) {
-                    Some(body) => body.aabb(),
-                    None => continue,
-                },
-            };
-            self.targets(&bounds, at.position, &mut targets);
+            self.targets(at.position, self.seam.largest_m, &mut targets);
             wanted.extend(targets.iter().map(|to| (row, *to)));
         }
         // What lies near bodies that others have outside their regions.
         let auras = std::mem::take(&mut scene.auras);
         for aura in auras.iter().filter(|aura| self.outranks(self.config.region, aura.host)) {
-            scene.own_within(self, &aura.bounds, far, |row| {
-                wanted.insert((row, aura.host));
-            });
+            scene.own_within(self, &aura.bounds, far, |row| wanted.push((row, aura.host)));
         }
         scene.auras = auras;
+        wanted.sort_unstable();
+        wanted.dedup();
 
         self.seam.shown.clear();
         let mut shown = u32::MAX;
@@ -89,14 +82,14 @@ impl Node {
 
     /// How near to another region a body is announced there, measured from its surface, metres. One leg more than the
     /// judgement needs, so that one lost frame costs nothing, and two for every further server at a corner.
-    fn announced_from(&self) -> f32 {
+    pub(crate) fn announced_from(&self) -> f32 {
         let leg = self.horizon.speed * self.horizon.tick_s * self.horizon.legs as f32;
         self.horizon.depth_m() + 2.0 * leg + self.seam.largest_m
     }
 
-    /// Who must know of a body of this server's.
-    fn targets(&self, bounds: &Aabb, position: Vec3, out: &mut Vec<RegionId>) {
-        let reach = bounds.grown(self.announced_from());
+    /// Who must know of a body of this server's that reaches this far from its position.
+    fn targets(&self, position: Vec3, radius: f32, out: &mut Vec<RegionId>) {
+        let reach = Aabb::around(position, Vec3::splat(radius + self.announced_from()));
         self.map.regions_meeting(&reach, out);
         for next in self.next_maps() {
             let mut then = Vec::new();
@@ -145,7 +138,7 @@ impl Node {
                         continue;
                     }
                     let bounds = box_of(desc, &pose);
-                    self.targets(&bounds, pose.position, &mut targets);
+                    self.targets(pose.position, desc.shape.bounding_radius(), &mut targets);
                     let nid = world.injected_nid(self.era, i, ordinal);
                     let speed = velocity.linear.length().min(self.horizon.speed);
                     for to in &targets {
@@ -190,8 +183,20 @@ impl Node {
 
     pub(crate) fn note_sleeper(&mut self, nid: Nid) {
         if let Some(body) = self.physics.view(nid).filter(|_| self.hosted.contains(nid)) {
-            let sleeper = Sleeper { bounds: body.aabb(), since: self.now };
+            let edge = self.map.distance_to_boundary(self.config.region, body.pose.position);
+            let sleeper = Sleeper { bounds: body.aabb(), edge, since: self.now };
             self.seam.sleepers.insert(nid, sleeper);
+        }
+    }
+
+    /// Takes note of a new partition.
+    pub(crate) fn follow_map(&mut self) {
+        let region = self.config.region;
+        let neighbours = self.map.neighbours(region);
+        let meet = |one: RegionId, two: RegionId| self.map.neighbours(one).iter().any(|n| n.region == two);
+        self.seam.cornered = neighbours.iter().any(|one| neighbours.iter().any(|two| meet(one.region, two.region)));
+        for sleeper in self.seam.sleepers.values_mut() {
+            sleeper.edge = self.map.distance_to_boundary(region, sleeper.bounds.centre());
         }
     }
 

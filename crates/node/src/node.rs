@@ -163,6 +163,7 @@ impl Node {
             events: Vec::new(),
             breaches: Vec::new(),
         };
+        node.follow_map();
         node.populate();
         node
     }
@@ -313,6 +314,7 @@ impl Node {
                 if map.epoch() > self.map.epoch() {
                     self.map = map.clone();
                     self.suspect_everyone();
+                    self.follow_map();
                 }
             }
             Change::Load { .. } if self.config.planted == Some(Planted::DeafToLoads) => {}
@@ -337,6 +339,7 @@ impl Node {
                 self.outbox = Outbox::default();
                 self.counters.arrived = 0;
                 self.counters.left = 0;
+                self.follow_map();
                 self.populate();
             }
         }

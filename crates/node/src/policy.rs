@@ -16,7 +16,7 @@ impl Node {
     /// neighbours are told of what is near them.
     fn apply_auras(&mut self) {
         let mut scene = std::mem::take(&mut self.seam.scene);
-        scene.survey(self);
+        scene.survey(self, false);
         self.seam.clusters.clear();
         self.watch_tolerances(&scene);
         let gone = self.pull(&mut scene);

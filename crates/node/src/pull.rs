@@ -19,10 +19,11 @@ impl Node {
         let auras = std::mem::take(&mut scene.auras);
         let mut found = Vec::new();
         for aura in auras.iter().filter(|aura| self.pulls(aura)) {
-            let ticks = Seam::age(self.now, aura) + 3 * self.horizon.legs;
+            let corners = if self.seam.cornered { 2 * self.horizon.legs } else { 0 };
+            let ticks = self.horizon.look_ahead() + corners;
             let gap = self.horizon.fixed_m.unwrap_or(0.0)
                 + scene.farthest(&self.horizon, ticks)
-                + self.horizon.reach(aura.speed, self.horizon.gravity, ticks);
+                + self.horizon.reach(aura.speed, self.horizon.gravity, Seam::age(self.now, aura) + ticks);
             found.clear();
             scene.own_within(self, &aura.bounds, gap, |row| found.push(row));
             for &row in &found {
@@ -43,7 +44,7 @@ impl Node {
             if done.contains(&hit) {
                 continue;
             }
-            let cluster = self.cluster(scene, hit, self.horizon.look_ahead());
+            let Some(cluster) = self.cluster(scene, hit, self.horizon.look_ahead()) else { return self.pull_again(scene) };
             done.extend(&cluster);
             self.show_cluster(scene, &cluster);
             let hosts = cluster.iter().filter_map(|row| hits.get(row)).copied();
@@ -70,6 +71,12 @@ impl Node {
         gone
     }
 
+    /// Looks at everything and starts anew: a cluster reaches further than was looked.
+    fn pull_again(&mut self, scene: &mut Scene) -> BTreeSet<Nid> {
+        scene.survey(self, true);
+        self.pull(scene)
+    }
+
     /// Keeps a cluster for people to see.
     pub(crate) fn show_cluster(&mut self, scene: &Scene, cluster: &[u32]) {
         if cluster.len() > 1 && !self.config.gateways.is_empty() {
@@ -91,12 +98,15 @@ impl Node {
     }
 
     /// A body and everything here that it may touch within some ticks, directly or through others, and whatever joints
-    /// hold to any of them; sorted.
-    pub(crate) fn cluster(&self, scene: &mut Scene, start: u32, ticks: u64) -> Vec<u32> {
+    /// hold to any of them; sorted. `None` when it may reach what was left out of the scene.
+    pub(crate) fn cluster(&self, scene: &mut Scene, start: u32, ticks: u64) -> Option<Vec<u32>> {
         let mut members: BTreeSet<u32> = BTreeSet::from([start]);
         let mut open = vec![start];
         let mut found = Vec::new();
         while let Some(row) = open.pop() {
+            if scene.is_at_edge(self, row) {
+                return None;
+            }
             let near = scene.near(self, row);
             let own = self.horizon.reach(near.speed, near.gain, ticks);
             let gap = self.horizon.fixed_m.map_or(own + scene.farthest(&self.horizon, ticks), |aura| 2.0 * aura);
@@ -110,14 +120,14 @@ impl Node {
                 }
             }
             for nid in self.physics.linked(scene.rows[row as usize].nid) {
-                if let Some(other) = scene.row_of(self, nid)
-                    && members.insert(other)
-                {
-                    open.push(other);
+                match scene.row_of(nid) {
+                    Some(other) if members.insert(other) => open.push(other),
+                    None if !scene.is_whole() => return None,
+                    _ => {}
                 }
             }
         }
-        members.into_iter().collect()
+        Some(members.into_iter().collect())
     }
 
     /// Gives a cluster away and goes on knowing it as an aura of its new host, until that one speaks of it.

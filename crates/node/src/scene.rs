@@ -8,6 +8,9 @@ use crate::horizon::{Horizon, TOUCH_M};
 use crate::node::Node;
 use crate::seam::Seam;
 
+/// A cluster that comes this close to what was left out has it looked at again, with everything. Metres.
+const MARGIN_M: f32 = 6.0;
+
 /// One body of this server, or one aura.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
@@ -32,6 +35,9 @@ pub(crate) struct Near {
 pub(crate) struct Scene {
     pub(crate) rows: Vec<Row>,
     pub(crate) own: usize,
+    awake: usize,
+    /// Own bodies further than this from every boundary are left out.
+    depth: f32,
     pub(crate) auras: Vec<Aura>,
     grid: Grid,
     near: Vec<Option<Near>>,
@@ -41,18 +47,26 @@ pub(crate) struct Scene {
 
 impl Scene {
     /// Takes stock. The engine's list of bodies that moved must still be with the node.
-    pub(crate) fn survey(&mut self, node: &Node) {
+    pub(crate) fn survey(&mut self, node: &Node, whole: bool) {
         let Scene { rows, auras, .. } = self;
         node.seam.known(|nid| node.hosted.contains(nid), auras);
+        let (map, region) = (&node.map, node.config.region);
+        let deep = |position: Vec3, depth: f32| map.distance_to_boundary(region, position) > depth;
+        // What lies deep inside matters only to what others have there, or to a cluster that reaches so far.
+        self.depth = node.announced_from() + 2.0 * node.seam.largest_m + MARGIN_M;
+        let whole = whole || auras.iter().any(|aura| deep(aura.bounds.centre(), self.depth - MARGIN_M));
+        self.depth = if whole { f32::INFINITY } else { self.depth };
         rows.clear();
-        rows.extend(node.moved.iter().map(|moved| Row {
+        let near = node.moved.iter().filter(|moved| whole || !deep(moved.pose.position, self.depth));
+        rows.extend(near.map(|moved| Row {
             nid: moved.nid,
             position: moved.pose.position,
             speed: moved.velocity.linear.length(),
             asleep: false,
         }));
-        let sleepers = node.seam.sleepers.iter();
-        rows.extend(sleepers.map(|(nid, sleeper)| Row {
+        self.awake = rows.len();
+        let near = node.seam.sleepers.iter().filter(|(_, sleeper)| whole || sleeper.edge <= self.depth);
+        rows.extend(near.map(|(nid, sleeper)| Row {
             nid: *nid,
             position: sleeper.bounds.centre(),
             speed: 0.0,
@@ -72,10 +86,10 @@ impl Scene {
     }
 
     /// The row of an own body.
-    pub(crate) fn row_of(&self, node: &Node, nid: Nid) -> Option<u32> {
-        let moved = node.moved.len();
+    pub(crate) fn row_of(&self, nid: Nid) -> Option<u32> {
         let find = |rows: &[Row]| rows.binary_search_by_key(&nid, |row| row.nid).ok();
-        let at = find(&self.rows[..moved]).or_else(|| find(&self.rows[moved..self.own]).map(|at| at + moved));
+        let at = find(&self.rows[..self.awake]);
+        let at = at.or_else(|| find(&self.rows[self.awake..self.own]).map(|at| at + self.awake));
         at.map(|at| at as u32)
     }
 
@@ -95,17 +109,24 @@ impl Scene {
                 Shape::Ball { .. } => 0.0,
                 _ => body.velocity.angular.length() * body.desc.shape.bounding_radius(),
             };
-            let gain = horizon.gravity * body.desc.gravity_scale.abs() + node.physics.drive(nid);
+            let gain = horizon.gravity * body.desc.gravity_scale.abs() + body.drive();
             Near { bounds: body.aabb(), speed: around.max(speed + spin), gain, look_ahead: 0 }
         } else {
             Near { bounds: Aabb::around(position, Vec3::ZERO), speed: around, gain: horizon.gravity, look_ahead: 0 }
         };
-        node.map.regions_meeting(&near.bounds.grown(horizon.depth_m()), &mut self.regions);
-        let corner = self.regions.len().saturating_sub(2) as u64;
-        let look_ahead = horizon.look_ahead() + corner * horizon.legs;
+        let look_ahead = horizon.look_ahead() + self.corner(node, &near.bounds) * horizon.legs;
         let near = Near { speed: near.speed.min(horizon.speed.max(speed)), look_ahead, ..near };
         self.near[row as usize] = Some(near);
         near
+    }
+
+    /// How many servers beyond two could have a say in what a body touches.
+    fn corner(&mut self, node: &Node, bounds: &Aabb) -> u64 {
+        if !node.seam.cornered {
+            return 0;
+        }
+        node.map.regions_meeting(&bounds.grown(node.horizon.depth_m()), &mut self.regions);
+        self.regions.len().saturating_sub(2) as u64
     }
 
     /// Calls `each` for the rows of own bodies whose box may be within `gap` of a box.
@@ -127,9 +148,20 @@ impl Scene {
         });
     }
 
+    /// True when nothing was left out.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.depth == f32::INFINITY
+    }
+
+    /// True when a body lies so deep inside that others beside it may have been left out.
+    pub(crate) fn is_at_edge(&self, node: &Node, row: u32) -> bool {
+        let position = self.rows[row as usize].position;
+        node.map.distance_to_boundary(node.config.region, position) > self.depth - MARGIN_M
+    }
+
     /// The farthest that any body of this tick may come in some ticks, metres.
     pub(crate) fn farthest(&self, horizon: &Horizon, ticks: u64) -> f32 {
-        TOUCH_M + horizon.reach(self.fastest.max(1.0), 2.0 * horizon.gravity, ticks)
+        TOUCH_M + horizon.reach(self.fastest, 2.0 * horizon.gravity, ticks)
     }
 
     /// True when an aura and an own body may touch before the body could be among its neighbours, if not given away now

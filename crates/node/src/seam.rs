@@ -40,6 +40,8 @@ pub(crate) struct Parted {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sleeper {
     pub(crate) bounds: Aabb,
+    /// How far it is from the nearest boundary.
+    pub(crate) edge: f32,
     pub(crate) since: Tick,
 }
 
@@ -54,6 +56,8 @@ pub(crate) struct Seam {
     /// Bodies that are not to be moved home before a tick.
     pub(crate) settle: BTreeMap<Nid, Tick>,
     pub(crate) offers: Offers,
+    /// Whether more than two servers can meet anywhere around this region.
+    pub(crate) cornered: bool,
     /// Greatest distance from the centre of any body to its surface, known here or elsewhere.
     pub(crate) largest_m: f32,
     /// What goes out with the next frames.

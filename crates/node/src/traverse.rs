@@ -54,7 +54,7 @@ impl Node {
         let mut offers: BTreeMap<RegionId, Vec<Vec<Nid>>> = BTreeMap::new();
         let mut granted = 0;
         for nid in outside {
-            let Some(row) = scene.row_of(self, nid) else { continue };
+            let Some(row) = scene.row_of(nid) else { continue };
             if settled.contains(&row) || gone.contains(&nid) {
                 continue;
             }
@@ -64,7 +64,11 @@ impl Node {
             if self.seam.settle.get(&nid).is_some_and(|until| self.now < *until) {
                 continue;
             }
-            let island = self.cluster(scene, row, self.clearance());
+            // What reaches deep into this region is no island.
+            let Some(island) = self.cluster(scene, row, self.clearance()) else {
+                self.leave_alone(&[nid], SETTLE_TICKS / 2);
+                continue;
+            };
             settled.extend(&island);
             self.show_cluster(scene, &island);
             let nids: Vec<Nid> = island.iter().map(|row| scene.rows[*row as usize].nid).collect();
@@ -187,8 +191,8 @@ impl Node {
                 continue;
             }
             for island in places.iter().filter_map(|place| offer.islands.get(usize::from(*place))) {
-                let Some(row) = island.first().and_then(|nid| scene.row_of(self, *nid)) else { continue };
-                let cluster = self.cluster(scene, row, self.clearance());
+                let Some(row) = island.first().and_then(|nid| scene.row_of(*nid)) else { continue };
+                let Some(cluster) = self.cluster(scene, row, self.clearance()) else { continue };
                 let mut nids: Vec<Nid> = cluster.iter().map(|row| scene.rows[*row as usize].nid).collect();
                 nids.sort_unstable();
                 if nids == *island && self.home_of(&nids, gone) == Some(from) && self.may_grant(from, &nids) {

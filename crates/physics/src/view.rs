@@ -1,7 +1,7 @@
 //! Reading bodies.
 
-use nimbus_model::{Aabb, BodyDesc, Motion, Nid, Pose, Velocity};
-use rapier3d::dynamics::RigidBodyHandle;
+use nimbus_model::{Aabb, BodyDesc, Motion, Nid, Pose, Vec3, Velocity};
+use rapier3d::dynamics::{RigidBody, RigidBodyHandle};
 use rapier3d::math::Pose as EnginePose;
 use rapier3d::parry::bounding_volume::BoundingVolume;
 use rapier3d::parry::shape::SharedShape;
@@ -22,13 +22,19 @@ pub struct BodyView<'a> {
     /// How it moves.
     pub velocity: Velocity,
     shape: &'a SharedShape,
-    engine_pose: &'a EnginePose,
+    body: &'a RigidBody,
 }
 
 impl BodyView<'_> {
     /// The tight box around its shape, in the world. Computed at every call.
     pub fn aabb(&self) -> Aabb {
-        tight_aabb(self.shape, self.engine_pose)
+        tight_aabb(self.shape, self.body.position())
+    }
+
+    /// The acceleration that the force set on it gives it, m/s2.
+    pub fn drive(&self) -> f32 {
+        let force = self.body.user_force();
+        if force == Vec3::ZERO { 0.0 } else { force.length() / self.body.mass().max(1e-6) }
     }
 }
 
@@ -92,14 +98,6 @@ impl PhysicsWorld {
         self.index.get(nid).map(|handle| self.motion_of(handle))
     }
 
-    /// The acceleration that the force set on an owned body gives it, m/s2; zero for a body that is not here.
-    pub fn drive(&self, nid: Nid) -> f32 {
-        let Some(handle) = self.index.get(nid) else { return 0.0 };
-        let body = &self.engine.bodies[handle];
-        let force = body.user_force();
-        if force == nimbus_model::Vec3::ZERO { 0.0 } else { force.length() / body.mass().max(1e-6) }
-    }
-
     /// The owned bodies and statics that an owned body touches now, sorted. A body inserted since the last step
     /// touches nothing yet.
     pub fn touching(&self, nid: Nid) -> Vec<Nid> {
@@ -150,7 +148,7 @@ impl PhysicsWorld {
             pose: convert::pose(body.position()),
             velocity: convert::velocity(body),
             shape: &slot.shape,
-            engine_pose: body.position(),
+            body,
         }
     }
 }

@@ -95,6 +95,9 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
         Planted::DeafToLoads => &["one era"],
         Planted::SkippedBirths => &["births"],
         Planted::UnloggedOrder => &["replay"],
+        Planted::NoRanks => &["thrashing"],
+        Planted::SuddenBirths => &["apart"],
+        Planted::NoCatchUp => &["no missed ticks"],
     }
 }
 

@@ -124,7 +124,7 @@ impl Stage {
             let end = self.regions.get_mut(&region).expect("the key was just listed");
             let ack = end.incoming.mark();
             let owed = end.incoming.take_owed_ack();
-            let lane = end.outgoing.poll(self.now, ack);
+            let lane = end.outgoing.poll(self.now, ack, nimbus_wire::lane::RESEND_TICKS);
             if let Some(lane) = lane.or_else(|| owed.then(|| LaneFrame { ack, ..LaneFrame::default() })) {
                 frames.push(self.frame(region, Content::Lane(lane)));
             }
