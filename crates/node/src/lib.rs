@@ -4,12 +4,15 @@
 //! that is due ([`Node::tick`]), then collects what it has to say ([`Node::emit`]). It never looks at a clock and never
 //! waits, so the simulator and the real runtime drive the same code.
 //!
-//! The same snapshot and the same [`TickLog`]s give the same bits: see [`Node::replay`].
+//! The same snapshot and the same [`TickLog`]s give the same bits: see [`Node::replay`]. A [`Backup`] holds just these,
+//! and can become the server.
 
+mod backup;
 mod birth;
 mod breach;
 mod config;
 mod counters;
+mod durable;
 mod event;
 mod feed;
 mod inbox;
@@ -18,13 +21,16 @@ mod node;
 mod orders;
 mod outbox;
 mod policy;
+mod record_stream;
 mod reigns;
 mod snapshot;
 mod transfer;
 
+pub use backup::{Backup, BackupCounters, PromoteError};
 pub use breach::{Breach, Factor};
 pub use config::{AuraConfig, NodeConfig, Planted, Policy, Reach};
 pub use counters::Counters;
+pub use durable::Durability;
 pub use event::{Cause, Event, EventKind};
 pub use inbox::Input;
 pub use log::TickLog;

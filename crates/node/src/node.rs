@@ -15,6 +15,7 @@ use crate::event::{Cause, Event, EventKind};
 use crate::inbox::{Inbox, Input};
 use crate::log::TickLog;
 use crate::outbox::Outbox;
+use crate::record_stream::RecordStream;
 use crate::reigns::Reigns;
 
 /// Where bodies went is remembered for this long, so that commands can follow them.
@@ -87,6 +88,13 @@ pub struct Node {
     pub(crate) peer_epochs: BTreeMap<Address, u32>,
     pub(crate) counters: Counters,
     pub(crate) injected: Vec<Arc<BodyDesc>>,
+    /// The last tick that the backup has, as the log says.
+    pub(crate) kept: Tick,
+    #[serde(skip)]
+    pub(crate) stream: RecordStream,
+    /// What the planted bug of stale seeds gives to every backup.
+    #[serde(skip)]
+    pub(crate) former_seed: Option<Vec<u8>>,
     #[serde(skip)]
     log: Vec<TickLog>,
     #[serde(skip)]
@@ -121,6 +129,9 @@ impl Node {
             peer_epochs: BTreeMap::new(),
             counters: Counters::default(),
             injected: Vec::new(),
+            kept: at,
+            stream: RecordStream::default(),
+            former_seed: None,
             log: Vec::new(),
             events: Vec::new(),
             breaches: Vec::new(),
@@ -131,12 +142,13 @@ impl Node {
 
     /// Takes a frame, at any time. What it says takes effect at a later tick.
     pub fn handle(&mut self, frame: Frame) {
+        let Some(frame) = self.hear_backup(frame) else { return };
         let known = self.peer_epochs.get(&frame.from).copied().unwrap_or(0);
         let for_me = frame.to == Address::Region(self.config.region) && frame.era == self.era;
         match frame.content {
             Content::Lane(lane) if for_me && frame.epoch >= known && self.outbox.was_sent(frame.from, lane.ack) => {
                 self.peer_epochs.insert(frame.from, frame.epoch);
-                self.inbox.receive(frame.from, lane, self.config.planted);
+                self.inbox.receive(frame.from, frame.epoch, lane, self.config.planted);
             }
             _ => self.counters.frames_void += 1,
         }
@@ -164,9 +176,12 @@ impl Node {
         let loads = self.changes[..due].iter().any(|change| matches!(change, Change::Load { .. }));
         inputs.extend(self.changes.drain(..due).map(Input::Change));
         if !loads {
-            self.inbox.due(tick, self.config.policy, &mut inputs);
+            let gate = self.gate();
+            self.inbox.due(tick, self.config.policy, gate, &mut inputs);
         }
+        inputs.extend(self.kept_input());
         self.run(tick, &inputs);
+        self.record(tick, &inputs);
         if self.config.planted == Some(Planted::UnloggedOrder) {
             inputs.reverse();
         }
@@ -212,6 +227,7 @@ impl Node {
         for input in inputs {
             match input {
                 Input::Change(_) => {}
+                Input::Kept { upto } => self.kept = *upto,
                 Input::Ack { from, upto } => self.take_ack(*from, *upto),
                 Input::Item { from, item, .. } => self.take_item(*from, item.clone()),
             }
@@ -230,13 +246,14 @@ impl Node {
     pub fn emit(&mut self, out: &mut Vec<Frame>) {
         let peers: BTreeSet<Address> = self.inbox.peers().chain(self.outbox.peers()).collect();
         for peer in peers {
-            let (mark, owed) = self.inbox.owed_ack(peer);
+            let (mark, owed) = self.owed_ack(peer);
             let lane = self.outbox.poll(peer, self.now, mark, self.forgets());
             let lane = lane.or_else(|| owed.then(|| LaneFrame { ack: mark, first: 1, items: Vec::new() }));
             if let Some(lane) = lane {
                 out.push(self.frame(peer, Content::Lane(lane)));
             }
         }
+        self.emit_records(out);
         self.emit_states(out);
     }
 
@@ -263,7 +280,7 @@ impl Node {
                 self.moved.clear();
                 self.untold.clear();
                 self.injected.clear();
-                self.inbox = Inbox::default();
+                self.inbox.clear();
                 self.outbox = Outbox::default();
                 self.counters.arrived = 0;
                 self.counters.left = 0;

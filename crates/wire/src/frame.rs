@@ -6,6 +6,7 @@ use std::fmt;
 
 use crate::PROTOCOL_VERSION;
 use crate::item::Item;
+use crate::records::{Commit, Kept, Records};
 use crate::states;
 
 /// Frames longer than this are refused unread.
@@ -22,6 +23,8 @@ pub enum Address {
     Region(RegionId),
     /// A gateway.
     Gateway(GatewayId),
+    /// Whoever keeps what this region wrote down.
+    Backup(RegionId),
 }
 
 impl fmt::Display for Address {
@@ -29,6 +32,7 @@ impl fmt::Display for Address {
         match self {
             Address::Region(region) => region.fmt(f),
             Address::Gateway(gateway) => write!(f, "g{}", gateway.0),
+            Address::Backup(region) => write!(f, "backup of {region}"),
         }
     }
 }
@@ -51,6 +55,12 @@ pub enum Content {
     Lane(LaneFrame),
     /// Only the latest counts.
     States(Vec<StateUpdate>),
+    /// Region to backup: what took effect.
+    Records(Records),
+    /// Backup to region: how much of it is kept.
+    Kept(Kept),
+    /// Backup to peers: how far the region's word is certain.
+    Commit(Commit),
 }
 
 /// The envelope every message between servers and gateways travels in.
@@ -98,6 +108,9 @@ struct Header {
 
 const KIND_LANE: u8 = 0;
 const KIND_STATES: u8 = 1;
+const KIND_RECORDS: u8 = 8;
+const KIND_KEPT: u8 = 9;
+const KIND_COMMIT: u8 = 10;
 
 impl Frame {
     /// The frame as bytes.
@@ -108,6 +121,21 @@ impl Frame {
             Content::Lane(lane) => {
                 bytes.push(KIND_LANE);
                 let body = bitcode::serialize(&(header, lane)).expect("plain data always serialises");
+                bytes.extend_from_slice(&body);
+            }
+            Content::Records(records) => {
+                bytes.push(KIND_RECORDS);
+                let body = bitcode::serialize(&(header, records)).expect("plain data always serialises");
+                bytes.extend_from_slice(&body);
+            }
+            Content::Kept(kept) => {
+                bytes.push(KIND_KEPT);
+                let body = bitcode::serialize(&(header, kept)).expect("plain data always serialises");
+                bytes.extend_from_slice(&body);
+            }
+            Content::Commit(commit) => {
+                bytes.push(KIND_COMMIT);
+                let body = bitcode::serialize(&(header, commit)).expect("plain data always serialises");
                 bytes.extend_from_slice(&body);
             }
             Content::States(updates) => {
@@ -143,6 +171,20 @@ impl Frame {
                 let header = bitcode::deserialize(head).map_err(|_| DecodeError::Malformed)?;
                 (header, Content::States(states::decode(body)?))
             }
+            KIND_RECORDS => {
+                let (header, records): (Header, Records) =
+                    bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
+                records.check()?;
+                (header, Content::Records(records))
+            }
+            KIND_KEPT => {
+                let (header, kept) = bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
+                (header, Content::Kept(kept))
+            }
+            KIND_COMMIT => {
+                let (header, commit) = bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
+                (header, Content::Commit(commit))
+            }
             _ => return Err(DecodeError::Malformed),
         };
         let Header { from, to, era, epoch, tick } = header;
@@ -153,7 +195,7 @@ impl Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Claim, Transfer};
+    use crate::{Claim, PIECE_BYTES_MAX, Piece, PieceKind, Transfer};
     use nimbus_model::{Nid, Pose, Quat, Vec3, Velocity};
     use proptest::prelude::*;
 
@@ -193,7 +235,7 @@ mod tests {
         }
 
         #[test]
-        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..3) {
+        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..12) {
             let mut framed = vec![PROTOCOL_VERSION, kind];
             framed.extend(&bytes);
             let _ = Frame::decode(&framed);
@@ -218,6 +260,27 @@ mod tests {
             bytes.truncate(cut % length);
             let _ = Frame::decode(&bytes);
         }
+    }
+
+    #[test]
+    fn what_backups_hear_and_say_survives_the_wire() {
+        let piece =
+            Piece { kind: PieceKind::Seed, tick: Tick(9), begins: true, ends: false, bytes: vec![7; PIECE_BYTES_MAX] };
+        let awaiting = vec![Address::Backup(RegionId(1)), Address::Region(RegionId(0))];
+        for content in [
+            Content::Records(Records { life: 2, first: 40, pieces: vec![piece], awaiting }),
+            Content::Kept(Kept { epoch: 3, upto: 1 << 50 }),
+            Content::Commit(Commit { region: RegionId(5), epoch: 2, tick: Tick(77) }),
+        ] {
+            let sent = frame(content);
+            assert_eq!(Frame::decode(&sent.encode()), Ok(sent));
+        }
+        let beyond = Records { first: u64::MAX, pieces: vec![], ..Records::default() };
+        let beyond = Records {
+            pieces: vec![Piece { kind: PieceKind::Tick, tick: Tick(1), begins: true, ends: true, bytes: vec![] }],
+            ..beyond
+        };
+        assert_eq!(Frame::decode(&frame(Content::Records(beyond)).encode()), Err(DecodeError::Malformed));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod frame;
 mod item;
 pub mod lane;
 mod payload;
+mod records;
 mod states;
 
 pub use command::{Command, CommandRef, Order, Outcome};
@@ -16,6 +17,7 @@ pub use frame::{Address, Content, DecodeError, FRAME_BYTES_MAX, Frame, GatewayId
 pub use item::{Claim, Item, Refusal, Transfer};
 pub use nimbus_model::StateUpdate;
 pub use payload::{PayloadError, decode_group, encode_group};
+pub use records::{AWAITING_MAX, Commit, Commits, Kept, PIECE_BYTES_MAX, PIECES_MAX, Piece, PieceKind, Records};
 pub use states::STATES_PER_FRAME;
 
 /// Version of the frames between servers and gateways; peers of different versions do not talk.
