@@ -95,6 +95,9 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
         Planted::DeafToLoads => &["one era"],
         Planted::SkippedBirths => &["births"],
         Planted::UnloggedOrder => &["replay"],
+        Planted::AdoptWithoutCommit | Planted::CommitWithoutEpoch | Planted::SameEpochRestart => &["one owner"],
+        Planted::AckBeforeKept => &["conservation", "bounded queues", "one owner"],
+        Planted::StaleSeed | Planted::BackupReorders => &["durable", "one owner", "conservation"],
     }
 }
 
