@@ -75,7 +75,7 @@ impl RecordStream {
             return true;
         }
         let mut progress = false;
-        while self.last - self.queue.len() as u64 + 1 <= upto
+        while self.last - (self.queue.len() as u64) < upto
             && let Some(piece) = self.queue.pop_front()
         {
             progress = true;

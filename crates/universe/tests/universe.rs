@@ -156,9 +156,9 @@ fn what_a_crash_undoes_never_happened_and_nothing_else_is_lost() {
 fn on_a_quiet_network_backups_hold_nobody_up() {
     let mut config = UniverseConfig::new("crossing", 3, 3, 300);
     let without = run(config.clone());
-    config.faults = "backup-loss".parse().unwrap();
+    config.faults = "suspicion".parse().unwrap();
     let with = run(config);
-    assert_clean(&with, "backup-loss");
+    assert_clean(&with, "suspicion");
     let added = with.transit_ticks_mean - without.transit_ticks_mean;
     assert!(added < 0.5, "a hand-over takes {added} ticks longer");
 }
