@@ -41,12 +41,14 @@ pub struct GatewayConfig {
     pub commands_per_second: u32,
     /// Commands it may save up.
     pub command_burst: u32,
+    /// Regions have backups: births, deaths and outcomes are shown only once they are certain to stand.
+    pub durable: bool,
 }
 
 impl Default for GatewayConfig {
     fn default() -> Self {
         let id = GatewayId::default();
-        GatewayConfig { id, epoch: 1, clients_max: 1000, commands_per_second: 200, command_burst: 400 }
+        GatewayConfig { id, epoch: 1, clients_max: 1000, commands_per_second: 200, command_burst: 400, durable: false }
     }
 }
 
@@ -101,6 +103,7 @@ impl Gateway {
         era: u16,
         map: PartitionMap,
     ) -> Gateway {
+        let durable = config.durable;
         Gateway {
             stats: Stats::of_new_world(&world.name, era, Tick(0)),
             config,
@@ -116,7 +119,7 @@ impl Gateway {
             paused: false,
             speed: 1.0,
             news: Vec::new(),
-            lanes: Lanes::default(),
+            lanes: Lanes::new(durable),
             states: Vec::new(),
             replicas: Replicas::default(),
             stream: Stream::default(),
@@ -207,9 +210,16 @@ impl Gateway {
     /// A frame from a region. Frames of another era, for somebody else, or of a former life of the region are dropped
     /// and counted.
     pub fn handle(&mut self, frame: Frame) {
-        let Address::Region(region) = frame.from else {
-            self.counters.frames_misaddressed += 1;
-            return;
+        let region = match (frame.from, &frame.content) {
+            (Address::Region(region), _) => region,
+            (Address::Backup(region), Content::Commit(commit)) if commit.region == region => {
+                self.lanes.note_commit(*commit);
+                return;
+            }
+            _ => {
+                self.counters.frames_misaddressed += 1;
+                return;
+            }
         };
         if frame.to != Address::Gateway(self.config.id) {
             self.counters.frames_misaddressed += 1;
@@ -219,7 +229,7 @@ impl Gateway {
             self.counters.frames_old_epoch += 1;
         } else {
             match frame.content {
-                Content::Lane(lane) => self.lanes.receive(region, lane),
+                Content::Lane(lane) => self.lanes.receive(region, frame.epoch, lane),
                 Content::Auras(_) => self.counters.items_bad += 1,
                 Content::States(_) if self.states.len() >= STATE_FRAMES_MAX => self.counters.frames_overflow += 1,
                 Content::States(updates) => {
@@ -228,6 +238,7 @@ impl Gateway {
                 Content::Seams(report) => {
                     self.seams.take(Voice { region, epoch: frame.epoch, tick: frame.tick }, report);
                 }
+                Content::Records(_) | Content::Kept(_) | Content::Commit(_) => self.counters.frames_misaddressed += 1,
             }
         }
     }

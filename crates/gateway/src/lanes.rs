@@ -2,7 +2,7 @@
 
 use nimbus_model::{RegionId, Tick};
 use nimbus_wire::lane::{Incoming, Outgoing, RESEND_TICKS};
-use nimbus_wire::{Address, Content, Frame, Item, LaneFrame, Order};
+use nimbus_wire::{Address, Commit, Commits, Content, Frame, Item, LaneFrame, Order};
 use std::collections::BTreeMap;
 
 use crate::replicas::Voice;
@@ -15,12 +15,16 @@ const WAITING_MAX: usize = 4096;
 struct Lane {
     incoming: Incoming,
     outgoing: Outgoing,
-    epoch: u32,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
     by_region: BTreeMap<RegionId, Lane>,
+    /// The latest life heard of each region. Outlives a load of the world, as regions do.
+    epochs: BTreeMap<RegionId, u32>,
+    /// Whether items wait until they are certain to stand, and what is certain.
+    durable: bool,
+    commits: Commits,
 }
 
 /// What every frame of this gateway says about its sender.
@@ -33,24 +37,36 @@ pub(crate) struct Sender {
 }
 
 impl Lanes {
-    /// False when the frame is of a former life of the region.
-    pub(crate) fn admit(&mut self, region: RegionId, epoch: u32) -> bool {
-        let lane = self.by_region.entry(region).or_default();
-        lane.epoch = lane.epoch.max(epoch);
-        epoch >= lane.epoch
+    pub(crate) fn new(durable: bool) -> Lanes {
+        Lanes { durable, ..Lanes::default() }
     }
 
-    pub(crate) fn receive(&mut self, region: RegionId, frame: LaneFrame) {
+    /// A backup says how far its region's word is certain.
+    pub(crate) fn note_commit(&mut self, commit: Commit) {
+        self.commits.note(commit);
+    }
+
+    /// False when the frame is of a former life of the region.
+    pub(crate) fn admit(&mut self, region: RegionId, epoch: u32) -> bool {
+        let latest = self.epochs.entry(region).or_default();
+        *latest = epoch.max(*latest);
+        epoch >= *latest
+    }
+
+    pub(crate) fn receive(&mut self, region: RegionId, epoch: u32, frame: LaneFrame) {
         let lane = self.by_region.entry(region).or_default();
         lane.outgoing.acknowledge(frame.ack);
-        lane.incoming.receive(frame.first, frame.items);
+        lane.incoming.receive(epoch, frame.first, frame.items);
     }
 
     /// Applies every item that is next in sequence, lowest region first. A gateway only watches, so none is too early.
     pub(crate) fn apply(&mut self, mut apply: impl FnMut(Voice, Item)) {
-        for (region, lane) in &mut self.by_region {
-            while let Some((_, tick, item)) = lane.incoming.next_due(Tick(u64::MAX)) {
-                apply(Voice { region: *region, epoch: lane.epoch, tick }, item);
+        let Lanes { by_region, epochs, durable, commits } = self;
+        for (&region, lane) in by_region {
+            let epoch = epochs.get(&region).copied().unwrap_or_default();
+            let certain = |epoch, said| !*durable || commits.covers(region, epoch, said);
+            while let Some((_, tick, item)) = lane.incoming.next_due(Tick(u64::MAX), certain) {
+                apply(Voice { region, epoch, tick }, item);
             }
         }
     }

@@ -94,11 +94,23 @@ pub enum Planted {
     SuddenBirths,
     /// A group that arrives late is not caught up.
     NoCatchUp,
+    /// What a neighbour says takes effect before its backup has it.
+    AdoptWithoutCommit,
+    /// What takes effect is acknowledged before the own backup has it.
+    AckBeforeKept,
+    /// A commit of one life of a region is taken for another life, too.
+    CommitWithoutEpoch,
+    /// A backup that takes over speaks as the same life of the region.
+    SameEpochRestart,
+    /// A new backup is given what a former one was given, instead of what is.
+    StaleSeed,
+    /// A backup takes what comes although something before it has not come.
+    BackupReorders,
 }
 
 impl Planted {
     /// All of them, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 15] = [
+    pub const ALL: [(&'static str, Planted); 21] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),
         ("keep-on-grant", Planted::KeepOnGrant),
@@ -114,6 +126,12 @@ impl Planted {
         ("no-ranks", Planted::NoRanks),
         ("sudden-births", Planted::SuddenBirths),
         ("no-catch-up", Planted::NoCatchUp),
+        ("adopt-without-commit", Planted::AdoptWithoutCommit),
+        ("ack-before-kept", Planted::AckBeforeKept),
+        ("commit-without-epoch", Planted::CommitWithoutEpoch),
+        ("same-epoch-restart", Planted::SameEpochRestart),
+        ("stale-seed", Planted::StaleSeed),
+        ("backup-reorders", Planted::BackupReorders),
     ];
 }
 
@@ -138,6 +156,10 @@ pub struct NodeConfig {
     pub silence_ticks: u64,
     /// Keep what took effect at each tick, for recordings and replays.
     pub log: bool,
+    /// Every region has a backup, and nothing between servers takes effect before the backups concerned have it.
+    pub durable: bool,
+    /// A durable server gives its backup a fresh snapshot every so many ticks.
+    pub snapshot_ticks: u64,
     /// A mistake on purpose.
     pub planted: Option<Planted>,
 }
@@ -155,6 +177,8 @@ impl NodeConfig {
             grants_max: 256,
             silence_ticks: 8,
             log: false,
+            durable: false,
+            snapshot_ticks: 240,
             planted: None,
         }
     }

@@ -5,7 +5,7 @@
 
 use nimbus_model::{RegionId, Tick};
 use nimbus_wire::lane::Incoming;
-use nimbus_wire::{Address, AuraFrame, Item, LaneFrame};
+use nimbus_wire::{Address, AuraFrame, Commit, Commits, Item, LaneFrame};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -52,6 +52,22 @@ pub enum Input {
     },
     /// A change of the whole world whose named tick has come.
     Change(Change),
+    /// The backup has everything up to a tick.
+    Kept {
+        /// Up to which tick.
+        upto: Tick,
+    },
+}
+
+/// What must be known about an item from a region before it may take effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// Nothing.
+    Open,
+    /// That the region's backup has the tick at which it was said, in the life in which it was said.
+    Committed,
+    /// The same in any life: a mistake.
+    CommittedInAnyLife,
 }
 
 /// Most frames of auras of one neighbour that wait for their tick.
@@ -65,12 +81,13 @@ pub(crate) struct Inbox {
     auras: BTreeMap<RegionId, BTreeMap<Tick, AuraFrame>>,
     /// The worst of what the shell measured since the last tick.
     measured: BTreeMap<Factor, f32>,
+    commits: Commits,
     /// Items taken again by the planted bug that does not tell old from new.
     doubled: Vec<(Address, u64, Tick, Item)>,
 }
 
 impl Inbox {
-    pub(crate) fn receive(&mut self, from: Address, frame: LaneFrame, planted: Option<Planted>) {
+    pub(crate) fn receive(&mut self, from: Address, epoch: u32, frame: LaneFrame, planted: Option<Planted>) {
         if frame.ack > 0 {
             let ack = self.acks.entry(from).or_default();
             *ack = (*ack).max(frame.ack);
@@ -80,7 +97,7 @@ impl Inbox {
             let old = frame.items.iter().zip(frame.first..).filter(|(_, sequence)| *sequence <= lane.mark());
             self.doubled.extend(old.map(|((said, item), sequence)| (from, sequence, *said, item.clone())));
         }
-        lane.receive(frame.first, frame.items);
+        lane.receive(epoch, frame.first, frame.items);
     }
 
     /// Takes a neighbour's auras. They take effect after the tick they speak of; few wait at a time.
@@ -101,7 +118,7 @@ impl Inbox {
     }
 
     /// Everything that takes effect at `tick`, in its one order.
-    pub(crate) fn due(&mut self, tick: Tick, policy: Policy, inputs: &mut Vec<Input>) {
+    pub(crate) fn due(&mut self, tick: Tick, policy: Policy, gate: Gate, inputs: &mut Vec<Input>) {
         let acks = std::mem::take(&mut self.acks);
         inputs.extend(acks.into_iter().map(|(from, upto)| Input::Ack { from, upto }));
         let measured = std::mem::take(&mut self.measured);
@@ -113,11 +130,12 @@ impl Inbox {
             }
         }
         let mut items = Vec::new();
+        let commits = &self.commits;
         for (&from, lane) in &mut self.lanes {
             if policy == Policy::Forgetful && matches!(from, Address::Region(_)) {
                 lane.skip_gap();
             }
-            while let Some((sequence, said, item)) = lane.next_due(tick) {
+            while let Some((sequence, said, item)) = lane.next_due(tick, gate.of(commits, from)) {
                 items.push((said, from, sequence, item));
             }
         }
@@ -135,6 +153,26 @@ impl Inbox {
         self.lanes.get_mut(&peer).map_or((0, false), |lane| (lane.mark(), lane.take_owed_ack()))
     }
 
+    /// A backup says how far its region's word is certain.
+    pub(crate) fn note_commit(&mut self, commit: Commit) {
+        self.commits.note(commit);
+    }
+
+    /// Items that wait only because it is not certain that they will stand.
+    pub(crate) fn uncertain(&self, gate: Gate) -> usize {
+        self.lanes.iter().map(|(from, lane)| lane.uncertain(gate.of(&self.commits, *from))).sum()
+    }
+
+    /// Forgets everything but how far the word of others is certain, as a new world demands.
+    pub(crate) fn clear(&mut self) {
+        *self = Inbox { commits: std::mem::take(&mut self.commits), ..Inbox::default() };
+    }
+
+    /// How far each lane has taken effect.
+    pub(crate) fn marks(&self) -> impl Iterator<Item = (Address, u64)> {
+        self.lanes.iter().map(|(from, lane)| (*from, lane.mark()))
+    }
+
     /// Peers that have sent anything, in order.
     pub(crate) fn peers(&self) -> impl Iterator<Item = Address> {
         self.lanes.keys().copied()
@@ -143,5 +181,16 @@ impl Inbox {
     /// Items that arrived and wait for their turn.
     pub(crate) fn held(&self) -> usize {
         self.lanes.values().map(Incoming::held).sum()
+    }
+}
+
+impl Gate {
+    /// The question whether an item from a peer, by the peer's life and the tick at which it was said, is certain.
+    fn of(self, commits: &Commits, from: Address) -> impl Fn(u32, Tick) -> bool {
+        move |epoch, said| match (self, from) {
+            (Gate::Committed, Address::Region(region)) => commits.covers(region, epoch, said),
+            (Gate::CommittedInAnyLife, Address::Region(region)) => commits.covers_any_life(region, said),
+            _ => true,
+        }
     }
 }

@@ -4,13 +4,16 @@
 //! that is due ([`Node::tick`]), then collects what it has to say ([`Node::emit`]). It never looks at a clock and never
 //! waits, so the simulator and the real runtime drive the same code.
 //!
-//! The same snapshot and the same [`TickLog`]s give the same bits: see [`Node::replay`].
+//! The same snapshot and the same [`TickLog`]s give the same bits: see [`Node::replay`]. A [`Backup`] holds just these,
+//! and can become the server.
 
 mod announce;
+mod backup;
 mod birth;
 mod breach;
 mod config;
 mod counters;
+mod durable;
 mod event;
 mod feed;
 mod grid;
@@ -22,6 +25,7 @@ mod orders;
 mod outbox;
 mod policy;
 mod pull;
+mod record_stream;
 mod regional;
 mod reigns;
 mod scene;
@@ -31,9 +35,11 @@ mod snapshot;
 mod transfer;
 mod traverse;
 
+pub use backup::{Backup, BackupCounters, PromoteError};
 pub use breach::{Breach, Factor};
 pub use config::{AuraConfig, NodeConfig, Planted, Policy, Reach};
 pub use counters::Counters;
+pub use durable::Durability;
 pub use event::{Cause, Event, EventKind};
 pub use horizon::Horizon;
 pub use inbox::Input;

@@ -18,6 +18,7 @@ use crate::horizon::Horizon;
 use crate::inbox::{Inbox, Input};
 use crate::log::TickLog;
 use crate::outbox::Outbox;
+use crate::record_stream::RecordStream;
 use crate::reigns::Reigns;
 use crate::seam::Seam;
 
@@ -117,6 +118,13 @@ pub struct Node {
     /// The tick after which frames last went to other regions.
     #[serde(skip)]
     emitted: Tick,
+    /// The last tick that the backup has, as the log says.
+    pub(crate) kept: Tick,
+    #[serde(skip)]
+    pub(crate) stream: RecordStream,
+    /// What the planted bug of stale seeds gives to every backup.
+    #[serde(skip)]
+    pub(crate) former_seed: Option<Vec<u8>>,
     #[serde(skip)]
     log: Vec<TickLog>,
     #[serde(skip)]
@@ -159,6 +167,9 @@ impl Node {
             peer_epochs: BTreeMap::new(),
             counters: Counters::default(),
             injected: Vec::new(),
+            kept: at,
+            stream: RecordStream::default(),
+            former_seed: None,
             log: Vec::new(),
             events: Vec::new(),
             breaches: Vec::new(),
@@ -170,12 +181,13 @@ impl Node {
 
     /// Takes a frame, at any time. What it says takes effect at a later tick.
     pub fn handle(&mut self, frame: Frame) {
+        let Some(frame) = self.hear_backup(frame) else { return };
         let known = self.peer_epochs.get(&frame.from).copied().unwrap_or(0);
         let for_me = frame.to == Address::Region(self.config.region) && frame.era == self.era;
         match frame.content {
             Content::Lane(lane) if for_me && frame.epoch >= known && self.outbox.was_sent(frame.from, lane.ack) => {
                 self.peer_epochs.insert(frame.from, frame.epoch);
-                self.inbox.receive(frame.from, lane, self.config.planted);
+                self.inbox.receive(frame.from, frame.epoch, lane, self.config.planted);
             }
             Content::Auras(auras) if for_me && frame.epoch >= known => {
                 self.time_frame(auras.sent_us);
@@ -212,9 +224,12 @@ impl Node {
         let loads = self.changes[..due].iter().any(|change| matches!(change, Change::Load { .. }));
         inputs.extend(self.changes.drain(..due).map(Input::Change));
         if !loads {
-            self.inbox.due(tick, self.config.policy, &mut inputs);
+            let gate = self.gate();
+            self.inbox.due(tick, self.config.policy, gate, &mut inputs);
         }
+        inputs.extend(self.kept_input());
         self.run(tick, &inputs, probe);
+        self.record(tick, &inputs);
         if self.config.planted == Some(Planted::UnloggedOrder) {
             inputs.reverse();
         }
@@ -265,6 +280,7 @@ impl Node {
         for input in inputs {
             match input {
                 Input::Change(_) => {}
+                Input::Kept { upto } => self.kept = *upto,
                 Input::Ack { from, upto } => self.take_ack(*from, *upto),
                 Input::Item { from, item, .. } => self.take_item(*from, item.clone()),
                 Input::Auras { from, tick, frame } => self.seam.hear(*from, *tick, self.now, frame),
@@ -286,7 +302,7 @@ impl Node {
         let peers: BTreeSet<Address> = self.inbox.peers().chain(self.outbox.peers()).collect();
         let regions_too = self.now.since(self.emitted) >= u64::from(self.config.aura.send_every);
         for peer in peers.into_iter().filter(|peer| regions_too || !matches!(peer, Address::Region(_))) {
-            let (mark, owed) = self.inbox.owed_ack(peer);
+            let (mark, owed) = self.owed_ack(peer);
             let hurried = matches!(peer, Address::Region(_)) && self.config.aura.copies > 1;
             let patience = if hurried { 1 } else { RESEND_TICKS };
             let lane = self.outbox.poll(peer, self.now, mark, patience, self.forgets());
@@ -304,6 +320,7 @@ impl Node {
                 self.emit_auras(out);
             }
         }
+        self.emit_records(out);
         self.emit_states(out);
         self.emit_seams(out);
     }
@@ -335,7 +352,7 @@ impl Node {
                 self.moved.clear();
                 self.untold.clear();
                 self.injected.clear();
-                self.inbox = Inbox::default();
+                self.inbox.clear();
                 self.outbox = Outbox::default();
                 self.counters.arrived = 0;
                 self.counters.left = 0;

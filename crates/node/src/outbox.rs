@@ -27,6 +27,11 @@ impl Outbox {
         }
     }
 
+    /// Continues lanes that a former life of the server may have sent from.
+    pub(crate) fn resume(&mut self) {
+        self.lanes.values_mut().for_each(Outgoing::resume);
+    }
+
     /// True when everything up to here was sent to a peer: anything else it claims to have is a lie.
     pub(crate) fn was_sent(&self, to: Address, upto: u64) -> bool {
         upto == 0 || self.lanes.get(&to).is_some_and(|lane| lane.was_sent(upto))

@@ -44,7 +44,9 @@ impl Node {
             if done.contains(&hit) {
                 continue;
             }
-            let Some(cluster) = self.cluster(scene, hit, self.horizon.look_ahead()) else { return self.pull_again(scene) };
+            let Some(cluster) = self.cluster(scene, hit, self.horizon.look_ahead()) else {
+                return self.pull_again(scene);
+            };
             done.extend(&cluster);
             self.show_cluster(scene, &cluster);
             let hosts = cluster.iter().filter_map(|row| hits.get(row)).copied();

@@ -67,7 +67,9 @@ impl Node {
         let resting = linkage.iter().any(|nid| {
             self.returned.get(nid).is_some_and(|returned| self.now.since(*returned) < REST_AFTER_RETURN_TICKS)
         });
-        !resting && self.outbox.is_open(to, self.now, self.config.silence_ticks, self.forgets())
+        !resting
+            && !self.backup_is_silent()
+            && self.outbox.is_open(to, self.now, self.config.silence_ticks, self.forgets())
     }
 
     pub(crate) fn is_outside(&self, nid: Nid) -> bool {

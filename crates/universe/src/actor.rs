@@ -7,6 +7,8 @@ pub enum Actor {
     Node(u16),
     /// A gateway.
     Gateway(u16),
+    /// Whoever keeps what the server of the region with this number wrote down.
+    Backup(u16),
     /// A client of the gateway.
     Client(u32),
 }

@@ -130,6 +130,12 @@ pub struct Outcome {
     pub bytes: u64,
     /// Tick numbers that servers skipped.
     pub ticks_lost: u64,
+    /// How often a backup took over.
+    pub promotions: u64,
+    /// Bytes that servers sent to their backups, by the processes that lived to the end.
+    pub record_bytes: u64,
+    /// Mean number of ticks by which backups were behind, over all wake-ups of all servers.
+    pub kept_lag_ticks_mean: f64,
     /// Mean number of ticks that a body was not simulated while changing server.
     pub transit_ticks_mean: f64,
     /// Bodies hosted by each server at the end.

@@ -30,11 +30,17 @@ pub enum Fault {
     Reset,
     /// A server refuses bodies because it is full.
     Full,
+    /// A server's process dies and its backup takes over.
+    Crash,
+    /// A backup takes over although the server's process lives on for a while.
+    Suspicion,
+    /// A backup dies and is replaced by an empty one.
+    BackupLoss,
 }
 
 impl Fault {
     /// All of them, with their names.
-    pub const ALL: [(&'static str, Fault); 10] = [
+    pub const ALL: [(&'static str, Fault); 13] = [
         ("loss", Fault::Loss),
         ("duplication", Fault::Duplication),
         ("reordering", Fault::Reordering),
@@ -45,6 +51,9 @@ impl Fault {
         ("map", Fault::Map),
         ("reset", Fault::Reset),
         ("full", Fault::Full),
+        ("crash", Fault::Crash),
+        ("suspicion", Fault::Suspicion),
+        ("backup-loss", Fault::BackupLoss),
     ];
 }
 
@@ -61,6 +70,11 @@ impl Faults {
     /// True when this fault is switched on.
     pub fn has(&self, fault: Fault) -> bool {
         self.0.contains(&fault)
+    }
+
+    /// True when servers need backups.
+    pub fn need_backups(&self) -> bool {
+        [Fault::Crash, Fault::Suspicion, Fault::BackupLoss].iter().any(|fault| self.has(*fault))
     }
 
     /// How links behave in a universe of this seed.
@@ -145,6 +159,12 @@ pub struct FaultCounts {
     pub reset: u64,
     /// Transfers refused.
     pub full: u64,
+    /// Processes that died.
+    pub crash: u64,
+    /// Processes given up while they ran.
+    pub suspicion: u64,
+    /// Backups lost.
+    pub backup_loss: u64,
 }
 
 impl FaultCounts {
@@ -161,6 +181,9 @@ impl FaultCounts {
             Fault::Map => self.map,
             Fault::Reset => self.reset,
             Fault::Full => self.full,
+            Fault::Crash => self.crash,
+            Fault::Suspicion => self.suspicion,
+            Fault::BackupLoss => self.backup_loss,
         }
     }
 

@@ -11,6 +11,7 @@ mod network;
 mod plan;
 mod players;
 mod queue;
+mod recovery;
 mod swarm;
 mod universe;
 

@@ -20,6 +20,8 @@ pub(crate) struct Plan {
     pub(crate) stalls: Vec<Blow>,
     pub(crate) maps: Vec<u64>,
     pub(crate) resets: Vec<u64>,
+    /// Blows to processes and backups, with the time until somebody does something about it.
+    pub(crate) losses: Vec<(Fault, Blow)>,
 }
 
 impl Plan {
@@ -52,6 +54,18 @@ impl Plan {
         plan.maps = ticks_of(&mut rng, Fault::Map, often);
         plan.resets = ticks_of(&mut rng, Fault::Reset, 1);
         plan.resets.iter_mut().for_each(|tick| *tick /= 3);
+        for fault in [Fault::BackupLoss, Fault::Crash, Fault::Suspicion] {
+            let times = ticks_of(&mut rng, fault, often);
+            // A server noticed to be gone within a third of a second to a second; a process given up lives as long.
+            let drawn = blows(&mut rng, times, 333 * MS, 1_000 * MS);
+            // Blows to a region that was struck before are the ones that find out what was not restored.
+            let before = plan.losses.last().map(|(_, blow)| blow.server);
+            let again = before.filter(|_| rng.chance(0.5));
+            plan.losses.extend(drawn.into_iter().map(|blow| {
+                let server = again.unwrap_or(blow.server);
+                (fault, Blow { tick: blow.tick.min(ticks * 4 / 5), server, ..blow })
+            }));
+        }
         plan
     }
 }

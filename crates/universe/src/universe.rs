@@ -4,7 +4,7 @@ use cpu_time::ThreadTime;
 use nimbus_client::Client;
 use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
 use nimbus_model::{ClientId, Mixer, RegionId, Rng, Tick, World};
-use nimbus_node::{Horizon, Policy, Change, EventKind, Node, NodeConfig, Phase};
+use nimbus_node::{Change, Event, EventKind, Horizon, Node, NodeConfig, Phase, Policy};
 use nimbus_scenes::SceneParams;
 use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, Frame, GatewayId};
@@ -18,6 +18,7 @@ use crate::network::{MS, Nanos, Network};
 use crate::plan::Plan;
 use crate::players::Players;
 use crate::queue::Queue;
+use crate::recovery::{Recovery, Zombie};
 
 /// How far ahead changes of the whole world are announced.
 const LEAD_TICKS: u64 = 40;
@@ -32,6 +33,8 @@ const PHASE_MAX: Nanos = 2 * MS;
 
 enum Happening {
     Wake,
+    /// A server's process, by number, wakes up.
+    WakeProcess(u32),
     Frame(Arc<[u8]>),
     ToClient(Message),
     FromClient(String),
@@ -59,6 +62,9 @@ pub struct Universe {
     checkers: Checkers,
     proofs: Vec<ReplayProof>,
     hashes: Vec<Option<u64>>,
+    recovery: Recovery,
+    /// Ticks by which backups were behind at wake-ups, and how many wake-ups.
+    lag: (u64, u64),
     outcome: Outcome,
 }
 
@@ -73,7 +79,8 @@ impl Universe {
     /// A universe of a world that is not a scene.
     pub fn of_world(config: UniverseConfig, world: World) -> Result<Universe, UniverseError> {
         let map = PartitionMap::from_layout(&world.layout).map_err(|e| UniverseError::Layout(e.to_string()))?;
-        if let Some(problem) = Horizon::layout_problem(&world, &config.aura, &map).filter(|_| config.policy == Policy::Aura)
+        if let Some(problem) =
+            Horizon::layout_problem(&world, &config.aura, &map).filter(|_| config.policy == Policy::Aura)
         {
             return Err(UniverseError::Layout(problem));
         }
@@ -95,6 +102,7 @@ impl Universe {
             }
             node_config.planted = config.planted;
             node_config.log = config.checked;
+            node_config.durable = config.faults.need_backups();
             if config.faults.has(Fault::Full) && i == 0 {
                 let node = Node::new(node_config.clone(), world.clone(), 1, map.clone(), Tick(0));
                 node_config.bodies_max = node.hosted_count() + rng.below(3) as usize;
@@ -104,7 +112,8 @@ impl Universe {
         let gateway = gateways
             .iter()
             .map(|&id| {
-                let config = GatewayConfig { id, ..GatewayConfig::default() };
+                let durable = config.faults.need_backups();
+                let config = GatewayConfig { id, durable, ..GatewayConfig::default() };
                 Gateway::new(config, Vec::new(), world.clone(), 1, map.clone())
             })
             .collect();
@@ -120,6 +129,8 @@ impl Universe {
             gateway_phase: rng.below(PHASE_MAX),
             asleep_until: vec![0; count],
             hashes: vec![None; count],
+            recovery: Recovery::new(config.faults.need_backups(), config.planted, count),
+            lag: (0, 0),
             world,
             era: 1,
             map,
@@ -156,6 +167,7 @@ impl Universe {
             }
             if self.tick == last {
                 self.network.heal();
+                self.recovery.rest();
                 self.players.rest();
             }
         }
@@ -165,7 +177,9 @@ impl Universe {
     fn begin(&mut self) {
         for i in 0..self.nodes.len() {
             self.watch(i);
-            self.queue.push(self.wake_time(Tick(1)) + self.phases[i], (Actor::Node(i as u16), Happening::Wake));
+            let process = self.recovery.regions[i].process;
+            let first = self.wake_time(Tick(1)) + self.phases[i];
+            self.queue.push(first, (Actor::Node(i as u16), Happening::WakeProcess(process)));
         }
         for g in 0..self.gateway.len() {
             let first = self.wake_time(Tick(1)) + self.gateway_phase;
@@ -216,16 +230,26 @@ impl Universe {
 
     fn happen(&mut self, to: Actor, what: Happening, look: &mut dyn FnMut(&Node)) {
         match (to, what) {
-            (Actor::Node(i), Happening::Wake) => self.wake_node(usize::from(i), look),
+            (Actor::Node(i), Happening::WakeProcess(process)) => self.wake_process(usize::from(i), process, look),
             (Actor::Node(i), Happening::Frame(bytes)) => {
                 let start = self.config.measured.then(ThreadTime::now);
                 let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
-                let node = &mut self.nodes[usize::from(i)];
-                node.set_clock(self.now / 1_000);
-                node.handle(frame);
+                self.recovery.haunt(usize::from(i), &frame);
+                if !self.recovery.regions[usize::from(i)].down {
+                    let node = &mut self.nodes[usize::from(i)];
+                    node.set_clock(self.now / 1_000);
+                    node.handle(frame);
+                }
                 if let Some(start) = start {
                     self.outcome.costs[usize::from(i)].worked(start.elapsed().as_nanos() as u64);
                 }
+            }
+            (Actor::Backup(i), Happening::Frame(bytes)) => {
+                let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
+                for answer in self.recovery.hear(usize::from(i), frame) {
+                    self.send(to, actor(answer.to), &answer.encode().into());
+                }
+                self.observe(usize::from(i), Vec::new());
             }
             (Actor::Gateway(g), Happening::Wake) => self.wake_gateway(usize::from(g)),
             (Actor::Gateway(g), Happening::Frame(bytes)) => {
@@ -237,17 +261,36 @@ impl Universe {
                 self.clients[c as usize].handle_binary(&bytes);
             }
             (Actor::Client(c), Happening::FromClient(text)) => self.gateway[0].client_text(ClientId(c), &text),
-            (Actor::Gateway(_) | Actor::Node(_), Happening::ToClient(_) | Happening::FromClient(_))
-            | (Actor::Client(_), Happening::Wake | Happening::Frame(_)) => {
-                unreachable!("happenings are scheduled for actors that know them")
-            }
+            _ => unreachable!("happenings are scheduled for actors that know them"),
         }
     }
 
-    fn wake_node(&mut self, i: usize, look: &mut dyn FnMut(&Node)) {
+    fn wake_process(&mut self, i: usize, process: u32, look: &mut dyn FnMut(&Node)) {
+        let region = &self.recovery.regions[i];
+        if region.process == process {
+            if !region.down {
+                self.wake_node(i, process, look);
+            }
+            return;
+        }
+        let (now, due) = (self.now, Tick(self.now / self.tick_ns()));
+        let Some(zombie) = self.recovery.zombie(i, process) else { return };
+        let mut frames = Vec::new();
+        let mut next_wake = zombie.asleep_until;
+        if now >= zombie.asleep_until {
+            frames = zombie.wake(due);
+            next_wake = self.config.frame_ns.map_or(self.wake_time(due.next()) + self.phases[i], |frame| now + frame);
+        }
+        for frame in frames {
+            self.send(Actor::Node(i as u16), actor(frame.to), &frame.encode().into());
+        }
+        self.queue.push(next_wake, (Actor::Node(i as u16), Happening::WakeProcess(process)));
+    }
+
+    fn wake_node(&mut self, i: usize, process: u32, look: &mut dyn FnMut(&Node)) {
         if self.now < self.asleep_until[i] {
             self.network.counts.stall += 1;
-            self.queue.push(self.asleep_until[i], (Actor::Node(i as u16), Happening::Wake));
+            self.queue.push(self.asleep_until[i], (Actor::Node(i as u16), Happening::WakeProcess(process)));
             return;
         }
         let due = Tick(self.now / self.tick_ns());
@@ -266,8 +309,12 @@ impl Universe {
                 self.hashes[i] = Some(node.state_hash());
             }
             look(node);
+            if self.recovery.durable && self.config.checked && next.0 >= self.config.ticks {
+                self.recovery.note_hash(i, node);
+            }
             next = next.next();
         }
+        self.lag = (self.lag.0 + node.durability().lag_ticks, self.lag.1 + 1);
         let start = self.config.measured.then(ThreadTime::now);
         let mut frames = Vec::new();
         node.emit(&mut frames);
@@ -284,7 +331,7 @@ impl Universe {
             Some(frame) => self.now + frame,
             None => self.wake_time(due.next()) + self.phases[i],
         };
-        self.queue.push(next_wake, (from, Happening::Wake));
+        self.queue.push(next_wake, (from, Happening::WakeProcess(process)));
     }
 
     fn wake_gateway(&mut self, g: usize) {
@@ -333,6 +380,56 @@ impl Universe {
         if self.plan.resets.contains(&tick) {
             self.reset();
         }
+        self.lose_processes();
+    }
+
+    /// Lets processes and backups die that are to die now, and others take over.
+    fn lose_processes(&mut self) {
+        let tick = self.tick.0;
+        for (fault, blow) in self.plan.losses.iter().filter(|(_, blow)| blow.tick == tick) {
+            self.recovery.plan(*fault, *blow);
+        }
+        for (fault, blow) in self.recovery.ripe() {
+            let i = usize::from(blow.server);
+            let later = tick + blow.lasts / self.tick_ns();
+            match fault {
+                Fault::Crash => {
+                    self.network.counts.crash += 1;
+                    self.recovery.crash(i, later);
+                }
+                Fault::BackupLoss => {
+                    self.network.counts.backup_loss += 1;
+                    self.recovery.lose_backup(i, later);
+                }
+                _ => {
+                    self.network.counts.suspicion += 1;
+                    let (process, until) = (self.recovery.regions[i].process, self.now + blow.lasts);
+                    let asleep_until = self.asleep_until[i];
+                    if let Some(node) = self.take_over(i) {
+                        self.recovery.zombies.push(Zombie { region: i, process, node, until, asleep_until });
+                    }
+                }
+            }
+        }
+        for i in self.recovery.due(tick, &self.nodes) {
+            self.take_over(i);
+        }
+        let now = self.now;
+        self.recovery.zombies.retain(|zombie| now < zombie.until);
+    }
+
+    /// Makes the backup of a region its server, and returns the former one.
+    fn take_over(&mut self, i: usize) -> Option<Node> {
+        let node = self.recovery.promote(i, self.nodes[i].epoch())?;
+        let former = std::mem::replace(&mut self.nodes[i], node);
+        self.asleep_until[i] = 0;
+        if let Some(proof) = self.proofs.get_mut(i) {
+            *proof = ReplayProof::begin(&self.nodes[i]);
+        }
+        let process = self.recovery.regions[i].process;
+        let first = self.wake_time(self.tick) + self.phases[i];
+        self.queue.push(first.max(self.now), (Actor::Node(i as u16), Happening::WakeProcess(process)));
+        Some(former)
     }
 
     fn move_a_boundary(&mut self) {
@@ -347,9 +444,7 @@ impl Universe {
         if let Ok(map) = self.map.move_cut(cut.index, at, width_min, self.tick + LEAD_TICKS) {
             self.network.counts.map += 1;
             self.map = map.clone();
-            for node in &mut self.nodes {
-                assert!(node.schedule(Change::Map(map.clone())), "there are few changes");
-            }
+            self.announce(&Change::Map(map.clone()));
             self.gateway.iter_mut().for_each(|gateway| gateway.set_map(map.clone()));
         }
     }
@@ -361,25 +456,36 @@ impl Universe {
         let first = PartitionMap::from_layout(&self.world.layout).expect("the layout was good at the start");
         let map = first.succeed(at);
         self.map = map.clone();
-        for node in &mut self.nodes {
-            let load = Change::Load { at, era: self.era, world: self.world.clone(), map: map.clone() };
-            assert!(node.schedule(load), "there are few changes");
-        }
+        self.announce(&Change::Load { at, era: self.era, world: self.world.clone(), map: map.clone() });
         for gateway in &mut self.gateway {
             gateway.load(self.world.clone(), self.era, map.clone(), at);
         }
     }
 
-    /// Takes note of what happened at a server.
-    fn watch(&mut self, i: usize) {
-        let node = &mut self.nodes[i];
-        for event in node.take_events() {
+    /// Tells every server of a change of the whole world.
+    fn announce(&mut self, change: &Change) {
+        self.recovery.announce(change);
+        for node in self.nodes.iter_mut().chain(self.recovery.zombies.iter_mut().map(|zombie| &mut zombie.node)) {
+            assert!(node.schedule(change.clone()), "there are few changes");
+        }
+    }
+
+    /// Takes note of what happened to bodies at a server, as far as it is certain.
+    fn observe(&mut self, i: usize, events: Vec<Event>) {
+        for event in self.recovery.note(i, events) {
             self.outcome.hand_overs += u64::from(matches!(event.kind, EventKind::Adopted(_)));
             self.network.counts.full += u64::from(matches!(event.kind, EventKind::Refused(..)));
             if self.config.checked {
                 self.checkers.observe(&event);
             }
         }
+    }
+
+    /// Takes note of what happened at a server.
+    fn watch(&mut self, i: usize) {
+        let events = self.nodes[i].take_events();
+        self.observe(i, events);
+        let node = &mut self.nodes[i];
         let room = BREACHES_KEPT.saturating_sub(self.outcome.breaches.len());
         self.outcome.breaches.extend(node.take_breaches().into_iter().take(room));
         let log = node.take_log();
@@ -389,13 +495,13 @@ impl Universe {
     }
 
     fn inspect(&mut self) {
-        let scene = self.checkers.scene(self.tick, &self.nodes, &self.gateway, &self.clients);
+        let scene = self.checkers.scene(self.tick, &self.nodes, &self.gateway, &self.clients, &self.recovery);
         self.checkers.inspect(&scene);
     }
 
     fn conclude(mut self) -> Outcome {
         if self.config.checked {
-            let scene = self.checkers.scene(self.tick, &self.nodes, &self.gateway, &self.clients);
+            let scene = self.checkers.scene(self.tick, &self.nodes, &self.gateway, &self.clients, &self.recovery);
             self.checkers.conclude(&scene);
             for (proof, node) in self.proofs.iter().zip(&self.nodes) {
                 self.checkers.prove(self.tick, proof, node);
@@ -416,6 +522,9 @@ impl Universe {
         outcome.bytes = self.network.bytes;
         outcome.ticks_lost = self.nodes.iter().map(|node| node.counters().ticks_lost).sum();
         outcome.refused = self.nodes.iter().map(|node| node.counters().refused).sum();
+        outcome.promotions = self.recovery.promoted;
+        outcome.record_bytes = self.nodes.iter().map(|node| node.durability().bytes_sent).sum();
+        outcome.kept_lag_ticks_mean = self.lag.0 as f64 / self.lag.1.max(1) as f64;
         outcome.hosted = self.nodes.iter().map(Node::hosted_count).collect();
         outcome
     }
@@ -443,5 +552,6 @@ fn actor(address: Address) -> Actor {
     match address {
         Address::Region(region) => Actor::Node(region.0),
         Address::Gateway(gateway) => Actor::Gateway(gateway.0),
+        Address::Backup(region) => Actor::Backup(region.0),
     }
 }

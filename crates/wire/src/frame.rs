@@ -7,6 +7,7 @@ use std::fmt;
 use crate::PROTOCOL_VERSION;
 use crate::aura::AuraFrame;
 use crate::item::Item;
+use crate::records::{Commit, Kept, Records};
 use crate::seams::SeamReport;
 use crate::states;
 
@@ -24,6 +25,8 @@ pub enum Address {
     Region(RegionId),
     /// A gateway.
     Gateway(GatewayId),
+    /// Whoever keeps what this region wrote down.
+    Backup(RegionId),
 }
 
 impl fmt::Display for Address {
@@ -31,6 +34,7 @@ impl fmt::Display for Address {
         match self {
             Address::Region(region) => region.fmt(f),
             Address::Gateway(gateway) => write!(f, "g{}", gateway.0),
+            Address::Backup(region) => write!(f, "backup of {region}"),
         }
     }
 }
@@ -57,6 +61,12 @@ pub enum Content {
     Auras(AuraFrame),
     /// Region to gateway, for people to see: what goes on at the seams. Only the latest counts.
     Seams(SeamReport),
+    /// Region to backup: what took effect.
+    Records(Records),
+    /// Backup to region: how much of it is kept.
+    Kept(Kept),
+    /// Backup to peers: how far the region's word is certain.
+    Commit(Commit),
 }
 
 /// The envelope every message between servers and gateways travels in.
@@ -106,6 +116,9 @@ const KIND_LANE: u8 = 0;
 const KIND_STATES: u8 = 1;
 const KIND_AURAS: u8 = 2;
 const KIND_SEAMS: u8 = 3;
+const KIND_RECORDS: u8 = 8;
+const KIND_KEPT: u8 = 9;
+const KIND_COMMIT: u8 = 10;
 
 impl Frame {
     /// The frame as bytes.
@@ -121,6 +134,21 @@ impl Frame {
             Content::Auras(auras) => {
                 bytes.push(KIND_AURAS);
                 let body = bitcode::serialize(&(header, auras)).expect("plain data always serialises");
+                bytes.extend_from_slice(&body);
+            }
+            Content::Records(records) => {
+                bytes.push(KIND_RECORDS);
+                let body = bitcode::serialize(&(header, records)).expect("plain data always serialises");
+                bytes.extend_from_slice(&body);
+            }
+            Content::Kept(kept) => {
+                bytes.push(KIND_KEPT);
+                let body = bitcode::serialize(&(header, kept)).expect("plain data always serialises");
+                bytes.extend_from_slice(&body);
+            }
+            Content::Commit(commit) => {
+                bytes.push(KIND_COMMIT);
+                let body = bitcode::serialize(&(header, commit)).expect("plain data always serialises");
                 bytes.extend_from_slice(&body);
             }
             Content::States(updates) => {
@@ -180,6 +208,20 @@ impl Frame {
                 }
                 (header, Content::Seams(report))
             }
+            KIND_RECORDS => {
+                let (header, records): (Header, Records) =
+                    bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
+                records.check()?;
+                (header, Content::Records(records))
+            }
+            KIND_KEPT => {
+                let (header, kept) = bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
+                (header, Content::Kept(kept))
+            }
+            KIND_COMMIT => {
+                let (header, commit) = bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
+                (header, Content::Commit(commit))
+            }
             _ => return Err(DecodeError::Malformed),
         };
         let Header { from, to, era, epoch, tick } = header;
@@ -190,7 +232,7 @@ impl Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AuraSize, Breach, Claim, Factor, SeamTotals, Transfer, Transit};
+    use crate::{AuraSize, Breach, Claim, Factor, PIECE_BYTES_MAX, Piece, PieceKind, SeamTotals, Transfer, Transit};
     use nimbus_model::{Nid, Pose, Quat, Vec3, Velocity};
     use proptest::prelude::*;
 
@@ -230,7 +272,7 @@ mod tests {
         }
 
         #[test]
-        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..5) {
+        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..12) {
             let mut framed = vec![PROTOCOL_VERSION, kind];
             framed.extend(&bytes);
             let _ = Frame::decode(&framed);
@@ -255,6 +297,27 @@ mod tests {
             bytes.truncate(cut % length);
             let _ = Frame::decode(&bytes);
         }
+    }
+
+    #[test]
+    fn what_backups_hear_and_say_survives_the_wire() {
+        let piece =
+            Piece { kind: PieceKind::Seed, tick: Tick(9), begins: true, ends: false, bytes: vec![7; PIECE_BYTES_MAX] };
+        let awaiting = vec![Address::Backup(RegionId(1)), Address::Region(RegionId(0))];
+        for content in [
+            Content::Records(Records { life: 2, first: 40, pieces: vec![piece], awaiting }),
+            Content::Kept(Kept { epoch: 3, upto: 1 << 50 }),
+            Content::Commit(Commit { region: RegionId(5), epoch: 2, tick: Tick(77) }),
+        ] {
+            let sent = frame(content);
+            assert_eq!(Frame::decode(&sent.encode()), Ok(sent));
+        }
+        let beyond = Records { first: u64::MAX, pieces: vec![], ..Records::default() };
+        let beyond = Records {
+            pieces: vec![Piece { kind: PieceKind::Tick, tick: Tick(1), begins: true, ends: true, bytes: vec![] }],
+            ..beyond
+        };
+        assert_eq!(Frame::decode(&frame(Content::Records(beyond)).encode()), Err(DecodeError::Malformed));
     }
 
     #[test]

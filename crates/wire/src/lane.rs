@@ -38,6 +38,13 @@ impl Outgoing {
         self.acked + self.unacked.len() as u64
     }
 
+    /// Continues a lane from a record of it. What is on it may all have been sent by the former life, and goes out
+    /// again at once.
+    pub fn resume(&mut self) {
+        self.sent = self.acked + self.unacked.len() as u64;
+        self.last_sent = Tick(0);
+    }
+
     /// True when everything up to here was sent at least once: nothing else can have been acknowledged.
     pub fn was_sent(&self, upto: u64) -> bool {
         upto <= self.sent
@@ -94,39 +101,59 @@ impl Outgoing {
     }
 }
 
+/// An item that waits for its turn, and the life of the sender that said it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Held {
+    epoch: u32,
+    said: Tick,
+    item: Item,
+}
+
 /// The receiving end of a lane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Incoming {
     /// Everything up to here has taken effect, once.
     mark: u64,
-    ahead: BTreeMap<u64, (Tick, Item)>,
+    ahead: BTreeMap<u64, Held>,
     /// Something arrived or took effect since the last acknowledgement went out.
     owes_ack: bool,
 }
 
 impl Incoming {
-    /// Takes the items of a frame. Known ones are dropped, as are those too far ahead.
-    pub fn receive(&mut self, first: u64, items: Vec<(Tick, Item)>) {
+    /// Takes the items of a frame that a life of the sender sent. Known ones are dropped, as are those too far ahead.
+    /// A later life says only what is so; what an earlier one said under the same number and has not taken effect may
+    /// never have happened, and gives way.
+    pub fn receive(&mut self, epoch: u32, first: u64, items: Vec<(Tick, Item)>) {
         self.owes_ack |= !items.is_empty();
-        for (offset, item) in items.into_iter().enumerate() {
+        for (offset, (said, item)) in items.into_iter().enumerate() {
             let sequence = first.saturating_add(offset as u64);
-            if sequence > self.mark && sequence <= self.mark + WINDOW {
-                self.ahead.entry(sequence).or_insert(item);
+            if sequence > self.mark
+                && sequence <= self.mark + WINDOW
+                && self.ahead.get(&sequence).is_none_or(|held| held.epoch < epoch)
+            {
+                self.ahead.insert(sequence, Held { epoch, said, item });
             }
         }
     }
 
-    /// The next item in sequence, when its time has come: an item made at tick `t` takes effect at `t + 1` or later.
-    /// The mark moves with it.
-    pub fn next_due(&mut self, tick: Tick) -> Option<(u64, Tick, Item)> {
+    /// The next item in sequence, when its time has come: an item made at tick `t` takes effect at `t + 1` or later,
+    /// and only once it is certain that the sender's word (its life, the tick) will stand. The mark moves with it.
+    pub fn next_due(&mut self, tick: Tick, certain: impl Fn(u32, Tick) -> bool) -> Option<(u64, Tick, Item)> {
         let sequence = self.mark + 1;
-        if self.ahead.get(&sequence)?.0 >= tick {
+        let next = self.ahead.get(&sequence)?;
+        if next.said >= tick || !certain(next.epoch, next.said) {
             return None;
         }
-        let (made, item) = self.ahead.remove(&sequence)?;
+        let Held { said, item, .. } = self.ahead.remove(&sequence)?;
         self.mark = sequence;
         self.owes_ack = true;
-        Some((sequence, made, item))
+        Some((sequence, said, item))
+    }
+
+    /// How many items wait although they have come in sequence, because it is not certain that they will stand.
+    pub fn uncertain(&self, certain: impl Fn(u32, Tick) -> bool) -> usize {
+        let in_sequence = self.ahead.iter().zip(self.mark + 1..).take_while(|((at, _), next)| *at == next);
+        in_sequence.skip_while(|((_, held), _)| certain(held.epoch, held.said)).count()
     }
 
     /// Gives up on items that have not come, when later ones have: what the fire-and-forget scheme does.
@@ -139,6 +166,7 @@ impl Incoming {
     /// Moves the mark without an item, as a replay does when it takes items from a log.
     pub fn replayed(&mut self, sequence: u64) {
         self.mark = self.mark.max(sequence);
+        self.ahead = self.ahead.split_off(&(self.mark + 1));
         self.owes_ack = true;
     }
 
@@ -213,9 +241,9 @@ mod tests {
                 }
                 while !flying.is_empty() && rng.chance(0.5) {
                     let frame = flying.swap_remove(rng.below(flying.len() as u64) as usize);
-                    inc.receive(frame.first, frame.items);
+                    inc.receive(1, frame.first, frame.items);
                 }
-                while let Some((_, made_at, item)) = inc.next_due(now) {
+                while let Some((_, made_at, item)) = inc.next_due(now, |_, _| true) {
                     prop_assert!(made_at < now);
                     seen.push(item);
                 }
@@ -255,9 +283,9 @@ mod tests {
             out.push(Tick(t), item(t));
             let frame = out.poll(Tick(t), 0, RESEND_TICKS).unwrap();
             if t != 10 {
-                inc.receive(frame.first, frame.items);
+                inc.receive(1, frame.first, frame.items);
             }
-            while inc.next_due(Tick(t + 1)).is_some() {}
+            while inc.next_due(Tick(t + 1), |_, _| true).is_some() {}
             out.acknowledge(inc.mark());
             assert!(inc.mark() + RESEND_TICKS >= t, "at tick {t} only {} have come", inc.mark());
         }
@@ -266,19 +294,43 @@ mod tests {
     #[test]
     fn what_takes_effect_is_acknowledged() {
         let mut inc = Incoming::default();
-        inc.receive(1, vec![(Tick(5), item(1))]);
+        inc.receive(1, 1, vec![(Tick(5), item(1))]);
         assert!(inc.take_owed_ack());
         assert!(!inc.take_owed_ack());
-        assert!(inc.next_due(Tick(6)).is_some());
+        assert!(inc.next_due(Tick(6), |_, _| true).is_some());
         assert!(inc.take_owed_ack(), "the mark has moved since");
     }
 
     #[test]
     fn a_receiver_keeps_no_more_than_its_window() {
         let mut inc = Incoming::default();
-        inc.receive(2, (0..3 * WINDOW).map(|n| (Tick(0), item(n))).collect());
+        inc.receive(1, 2, (0..3 * WINDOW).map(|n| (Tick(0), item(n))).collect());
         assert_eq!(inc.held() as u64, WINDOW - 1);
-        inc.receive(u64::MAX - 1, vec![(Tick(0), item(1)); 2]);
+        inc.receive(1, u64::MAX - 1, vec![(Tick(0), item(1)); 2]);
         assert_eq!(inc.held() as u64, WINDOW - 1);
+    }
+    #[test]
+    fn a_later_life_replaces_what_an_earlier_one_said_and_nothing_uncertain_takes_effect() {
+        let mut inc = Incoming::default();
+        inc.receive(1, 1, vec![(Tick(5), item(1)), (Tick(6), item(2))]);
+        assert_eq!(inc.next_due(Tick(9), |epoch, said| epoch == 1 && said <= Tick(5)).unwrap().2, item(1));
+        assert_eq!(inc.next_due(Tick(9), |epoch, said| epoch == 1 && said <= Tick(5)), None);
+        assert_eq!(inc.uncertain(|_, said| said <= Tick(5)), 1);
+        inc.receive(2, 1, vec![(Tick(5), item(1)), (Tick(8), item(22))]);
+        inc.receive(1, 2, vec![(Tick(6), item(2))]);
+        assert_eq!(inc.next_due(Tick(9), |epoch, _| epoch == 2).unwrap().2, item(22));
+        assert_eq!(inc.mark(), 2);
+    }
+
+    #[test]
+    fn a_lane_that_is_resumed_believes_acknowledgements_of_what_its_former_life_sent() {
+        let mut former = Outgoing::default();
+        former.push(Tick(1), item(1));
+        let mut resumed = former.clone();
+        assert!(former.poll(Tick(1), 0).is_some());
+        assert!(!resumed.was_sent(1));
+        resumed.resume();
+        assert!(resumed.was_sent(1) && !resumed.was_sent(2));
+        assert_eq!(resumed.poll(Tick(40), 0).unwrap().items.len(), 1, "and says it again");
     }
 }

@@ -11,6 +11,7 @@ mod frame;
 mod item;
 pub mod lane;
 mod payload;
+mod records;
 pub mod seams;
 mod states;
 
@@ -21,6 +22,7 @@ pub use frame::{Address, Content, DecodeError, FRAME_BYTES_MAX, Frame, GatewayId
 pub use item::{Claim, Item, Refusal, Transfer};
 pub use nimbus_model::StateUpdate;
 pub use payload::{PayloadError, decode_group, encode_group};
+pub use records::{AWAITING_MAX, Commit, Commits, Kept, PIECE_BYTES_MAX, PIECES_MAX, Piece, PieceKind, Records};
 pub use seams::{AuraSize, SeamReport, SeamTotals, Transit};
 pub use states::STATES_PER_FRAME;
 

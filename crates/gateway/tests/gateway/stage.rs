@@ -155,8 +155,8 @@ impl Stage {
             };
             let end = self.regions.entry(region).or_default();
             end.outgoing.acknowledge(lane.ack);
-            end.incoming.receive(lane.first, lane.items);
-            while let Some((_, _, item)) = end.incoming.next_due(Tick(u64::MAX)) {
+            end.incoming.receive(1, lane.first, lane.items);
+            while let Some((_, _, item)) = end.incoming.next_due(Tick(u64::MAX), |_, _| true) {
                 let Item::Order(order) = item else { panic!("a gateway only sends orders") };
                 end.orders.push(order);
             }

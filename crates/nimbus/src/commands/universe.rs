@@ -118,6 +118,12 @@ fn tell(outcome: &Outcome) {
         outcome.hand_overs, outcome.transit_ticks_mean, outcome.refused, outcome.ticks_lost
     );
     println!("frames {}, {} bytes, {} commands", outcome.frames, outcome.bytes, outcome.commands);
+    if outcome.record_bytes > 0 {
+        println!(
+            "backups {:.2} ticks behind, {} bytes of records, {} promotions",
+            outcome.kept_lag_ticks_mean, outcome.record_bytes, outcome.promotions
+        );
+    }
     let faults = nimbus::universe::Fault::ALL.iter().filter(|(_, fault)| outcome.faults.of(*fault) > 0);
     let faults: Vec<String> = faults.map(|(name, fault)| format!("{name} {}", outcome.faults.of(*fault))).collect();
     println!("faults {}", if faults.is_empty() { "none".to_owned() } else { faults.join(", ") });

@@ -66,6 +66,7 @@ impl Pair {
                     }
                 }
                 Address::Gateway(_) => self.to_gateway.push(frame),
+                Address::Backup(_) => {}
             }
         }
     }

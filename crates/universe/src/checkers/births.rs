@@ -31,7 +31,8 @@ impl Births {
                 injection.due(age, world.tick_hz).map(move |ordinal| world.injected_nid(era, i, ordinal))
             })
         });
-        let unborn: Vec<Nid> = started.chain(injected).filter(|nid| !self.born.contains(nid)).collect();
+        let unborn: Vec<Nid> =
+            started.chain(injected).filter(|nid| !self.born.contains(nid) && !scene.unsettled.contains(nid)).collect();
         if let Some(first) = unborn.first() {
             broken.push(Broken(RULE, format!("{} bodies were never born; the first is {first}", unborn.len())));
         }

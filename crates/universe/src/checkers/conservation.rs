@@ -30,8 +30,12 @@ impl Conservation {
     }
 
     pub(super) fn inspect(&mut self, scene: &Scene<'_>, broken: &mut Vec<Broken>) {
-        let present = present(scene);
-        let missing: Vec<Nid> = self.alive.difference(&present).copied().collect();
+        if scene.down {
+            // Nobody can say what a region without a server has.
+            self.missing_since.clear();
+            return;
+        }
+        let missing = self.missing(scene);
         self.missing_since.retain(|nid, _| missing.binary_search(nid).is_ok());
         for nid in missing {
             let since = *self.missing_since.entry(nid).or_insert(scene.tick);
@@ -43,20 +47,26 @@ impl Conservation {
     }
 
     pub(super) fn conclude(&mut self, scene: &Scene<'_>, broken: &mut Vec<Broken>) {
-        let present = present(scene);
-        let lost = self.alive.difference(&present).count();
-        let unborn = present.difference(&self.alive).count();
-        if lost + unborn > 0 {
-            let first = self.alive.symmetric_difference(&present).next();
-            let what =
-                format!("in the end {lost} bodies are lost and {unborn} were never born; the first is {first:?}");
+        let lost = self.missing(scene);
+        // A body may have died at its new owner while the former one does not know yet that it arrived, so only what
+        // somebody simulates must be alive.
+        let stranger = |nid: &Nid| !self.alive.contains(nid) && !scene.unsettled.contains(nid);
+        let unborn: Vec<Nid> = hosted(scene).filter(stranger).collect();
+        if let Some(first) = lost.iter().chain(&unborn).next() {
+            let (lost, unborn) = (lost.len(), unborn.len());
+            let what = format!("in the end {lost} bodies are lost and {unborn} were never born; the first is {first}");
             broken.push(Broken(RULE, what));
         }
     }
+
+    /// Bodies that are alive and neither simulated nor on their way.
+    fn missing(&self, scene: &Scene<'_>) -> Vec<Nid> {
+        let flying = scene.nodes.iter().flat_map(|node| node.in_flight()).map(|(nid, _)| nid);
+        let present: BTreeSet<Nid> = hosted(scene).chain(flying).collect();
+        self.alive.difference(&present).filter(|nid| !scene.unsettled.contains(nid)).copied().collect()
+    }
 }
 
-fn present(scene: &Scene<'_>) -> BTreeSet<Nid> {
-    let hosted = scene.nodes.iter().flat_map(|node| node.hosted());
-    let flying = scene.nodes.iter().flat_map(|node| node.in_flight());
-    hosted.chain(flying).map(|(nid, _)| nid).collect()
+fn hosted<'a>(scene: &'a Scene<'_>) -> impl Iterator<Item = Nid> + 'a {
+    scene.nodes.iter().flat_map(|node| node.hosted()).map(|(nid, _)| nid)
 }

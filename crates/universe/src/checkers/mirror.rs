@@ -15,7 +15,7 @@ const AGE_TICKS: u64 = 15;
 const TOLERANCE_M: f32 = 0.2;
 
 pub(super) fn conclude(scene: &Scene<'_>, owners: &OneOwner, broken: &mut Vec<Broken>) {
-    let settled = |nid: &Nid| scene.tick.since(owners.last_change(*nid)) > AGE_TICKS;
+    let settled = |nid: &Nid| scene.tick.since(owners.last_change(*nid)) > AGE_TICKS && !scene.unsettled.contains(nid);
     let mut truth = BTreeMap::new();
     for node in &scene.nodes {
         for (nid, _) in node.hosted() {

@@ -5,6 +5,7 @@
 
 mod births;
 mod conservation;
+mod durable;
 mod mirror;
 mod one_owner;
 mod queues;
@@ -14,11 +15,14 @@ mod stamps;
 
 use nimbus_client::Client;
 use nimbus_gateway::Gateway;
-use nimbus_model::Tick;
+use nimbus_model::{Nid, Tick};
 use nimbus_node::{Event, Node};
+use std::collections::BTreeSet;
 use std::fmt;
 
 pub(crate) use replay::ReplayProof;
+
+use crate::recovery::Recovery;
 
 /// A rule was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +49,11 @@ pub(crate) struct Scene<'a> {
     clients: &'a [Client],
     /// How many servers and gateways live in another era.
     others: usize,
+    /// Bodies of which something happened that is not certain yet.
+    unsettled: BTreeSet<Nid>,
+    /// A region has no server at the moment; its bodies are with its backup.
+    down: bool,
+    recovery: &'a Recovery,
 }
 
 /// All checkers, and what they found.
@@ -90,12 +99,16 @@ impl Checkers {
         nodes: &'a [Node],
         gateways: &'a [Gateway],
         clients: &'a [Client],
+        recovery: &'a Recovery,
     ) -> Scene<'a> {
         let total = nodes.len() + gateways.len();
-        let nodes: Vec<&Node> = nodes.iter().filter(|node| node.era() == self.era).collect();
+        let down = recovery.regions.iter().any(|region| region.down);
+        let up = nodes.iter().zip(&recovery.regions).filter(|(_, region)| !region.down).map(|(node, _)| node);
+        let nodes: Vec<&Node> = up.filter(|node| node.era() == self.era).collect();
         let gateways: Vec<&Gateway> = gateways.iter().filter(|gateway| gateway.era() == self.era).collect();
         let others = total - nodes.len() - gateways.len();
-        Scene { tick, nodes, gateways, clients, others }
+        let unsettled = recovery.unsettled();
+        Scene { tick, nodes, gateways, clients, others, unsettled, down, recovery }
     }
 
     /// A look at everything, while the cluster runs.
@@ -120,6 +133,7 @@ impl Checkers {
         self.conservation.conclude(scene, &mut broken);
         queues::conclude(scene, &mut broken);
         mirror::conclude(scene, &self.one_owner, &mut broken);
+        durable::conclude(scene, &mut broken);
         self.note(scene.tick, broken);
     }
 

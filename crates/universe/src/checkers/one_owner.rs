@@ -64,7 +64,7 @@ impl OneOwner {
                     broken.push(Broken(RULE, format!("{nid} is hosted by {other} and {}", node.region())));
                 }
                 let known = self.bodies.get(&nid).map(|(authority, _)| *authority);
-                if known != Some(Authority::Owned(node.region())) {
+                if known != Some(Authority::Owned(node.region())) && !scene.unsettled.contains(&nid) {
                     broken.push(Broken(RULE, format!("{} hosts {nid}, which is {known:?}", node.region())));
                 }
             }

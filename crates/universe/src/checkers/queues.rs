@@ -17,6 +17,7 @@ pub(super) fn inspect(scene: &Scene<'_>, broken: &mut Vec<Broken>) {
             let limit = match to {
                 Address::Region(_) => REGION_LANE_MAX + SLACK,
                 Address::Gateway(_) => GATEWAY_LANE_MAX + SLACK,
+                Address::Backup(_) => 0,
             };
             if length > limit {
                 broken.push(Broken(RULE, format!("{} has {length} items waiting for {to}", node.region())));

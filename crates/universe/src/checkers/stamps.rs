@@ -22,7 +22,9 @@ impl MonotoneStamps {
         if body_epoch < known || (rises && body_epoch == known) {
             broken.push(Broken(RULE, format!("{region} says {kind:?} of {nid} at epoch {body_epoch} after {known}")));
         }
-        self.owners.insert(nid, known.max(body_epoch));
+        // What is refused goes back under the next epoch, and may be seen there before that is certain.
+        let next = body_epoch + u32::from(matches!(kind, EventKind::Refused(..)));
+        self.owners.insert(nid, known.max(next));
     }
 
     /// No gateway goes back to an older reign, or knows one that never was.

@@ -1,0 +1,153 @@
+//! A server whose word outlives its process: it writes every tick down for its backup, and lets nothing from a
+//! neighbour take effect, and acknowledges nothing, before the backups concerned have it.
+
+use nimbus_model::{Nid, Origin, Tick};
+use nimbus_wire::{Address, Content, Frame, Records};
+
+use crate::config::Planted;
+use crate::inbox::{Gate, Input};
+use crate::log::TickLog;
+use crate::node::Node;
+use crate::record_stream::RecordStream;
+
+/// How well a server's word is kept, for metrics and for people.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Durability {
+    /// Ticks written down by this process.
+    pub records: u64,
+    /// How often a backup was given everything.
+    pub seeds: u64,
+    /// Bytes sent to the backup, repetitions included.
+    pub bytes_sent: u64,
+    /// By how many ticks the backup is behind.
+    pub lag_ticks: u64,
+    /// Items from neighbours that wait until it is certain that they will stand.
+    pub commits_waiting: usize,
+    /// How often a backup has taken over this region.
+    pub promotions: u32,
+}
+
+impl Node {
+    /// How well its word is kept.
+    pub fn durability(&self) -> Durability {
+        Durability {
+            records: self.stream.records,
+            seeds: self.stream.seeds,
+            bytes_sent: self.stream.bytes_sent,
+            lag_ticks: if self.config.durable { self.now.since(self.stream.kept()) } else { 0 },
+            commits_waiting: self.inbox.uncertain(self.gate()),
+            promotions: self.epoch - 1,
+        }
+    }
+
+    /// Takes what backups say; any other frame is handed back.
+    pub(crate) fn hear_backup(&mut self, frame: Frame) -> Option<Frame> {
+        let for_me = frame.to == Address::Region(self.config.region);
+        let heard = match (frame.from, &frame.content) {
+            (Address::Backup(region), Content::Kept(kept)) => {
+                let mine = for_me && region == self.config.region && kept.epoch == self.epoch;
+                mine && self.stream.hear(frame.epoch, kept.upto)
+            }
+            (Address::Backup(region), Content::Commit(commit)) if for_me && region == commit.region => {
+                self.inbox.note_commit(*commit);
+                true
+            }
+            (_, Content::Kept(_) | Content::Commit(_)) => false,
+            _ => return Some(frame),
+        };
+        self.counters.frames_void += u64::from(!heard);
+        None
+    }
+
+    /// What must be known about an item before it may take effect.
+    pub(crate) fn gate(&self) -> Gate {
+        match self.config.planted {
+            _ if !self.config.durable => Gate::Open,
+            Some(Planted::AdoptWithoutCommit) => Gate::Open,
+            Some(Planted::CommitWithoutEpoch) => Gate::CommittedInAnyLife,
+            _ => Gate::Committed,
+        }
+    }
+
+    /// How far the backup has come, when that is news. It enters as an input, since it decides about grants.
+    pub(crate) fn kept_input(&self) -> Option<Input> {
+        let upto = self.stream.kept();
+        (self.config.durable && upto > self.kept).then_some(Input::Kept { upto })
+    }
+
+    /// True when the backup is so far behind that what is given away now would wait for it.
+    pub(crate) fn backup_is_silent(&self) -> bool {
+        self.config.durable && self.now.since(self.kept) > self.config.silence_ticks
+    }
+
+    /// Writes a tick down.
+    pub(crate) fn record(&mut self, tick: Tick, inputs: &[Input]) {
+        if !self.config.durable {
+            return;
+        }
+        self.stream.note_marks(self.era, tick, self.inbox.marks());
+        let bytes = bitcode::serialize(&(tick, inputs)).expect("plain data always serialises");
+        self.stream.write(tick, &bytes);
+        if self.stream.snapshot_due(tick, self.config.snapshot_ticks) {
+            let bytes = self.snapshot();
+            self.stream.snapshot(tick, &bytes);
+        }
+    }
+
+    /// How far the lane from a peer may be acknowledged, and whether the peer should be told.
+    pub(crate) fn owed_ack(&mut self, peer: Address) -> (u64, bool) {
+        let (mark, owed) = self.inbox.owed_ack(peer);
+        if !self.config.durable || self.config.planted == Some(Planted::AckBeforeKept) {
+            return (mark, owed);
+        }
+        let (ackable, news) = self.stream.owed_ack(peer);
+        (ackable, owed || news)
+    }
+
+    /// Sends the backup what it does not have yet.
+    pub(crate) fn emit_records(&mut self, out: &mut Vec<Frame>) {
+        if !self.config.durable {
+            return;
+        }
+        if self.stream.take_wants_seed() {
+            let stale = self.former_seed.take().filter(|_| self.config.planted == Some(Planted::StaleSeed));
+            let bytes = stale.unwrap_or_else(|| self.snapshot());
+            self.stream.seed(self.now, &bytes);
+            if self.config.planted == Some(Planted::StaleSeed) {
+                self.former_seed = Some(bytes);
+            }
+        }
+        let (first, pieces) = self.stream.poll(self.now);
+        let awaiting = self.outbox.lengths().filter(|(_, length, _)| *length > 0).map(|(peer, ..)| peer).collect();
+        let records = Records { life: self.stream.life(), first, pieces, awaiting };
+        out.push(self.frame(Address::Backup(self.config.region), Content::Records(records)));
+    }
+
+    /// Turns the copy that a backup of this life kept into a server of the next epoch. It names what it makes by a
+    /// new origin, and waits to be told which changes of the whole world are still to come.
+    pub(crate) fn take_over(&mut self, epoch: u32, origin: Origin, life: u32) {
+        self.epoch = epoch;
+        self.config.origin = origin;
+        self.changes.clear();
+        self.take_events();
+        self.take_breaches();
+        self.take_log();
+        self.moved.clear();
+        self.outbox.resume();
+        self.stream = RecordStream::after(life);
+        self.stream.note_marks(self.era, self.now, self.inbox.marks());
+        // Gateways may have seen motion that is now undone. What is awake will say where it is; what sleeps must, too.
+        let asleep: Vec<Nid> = self.hosted.iter().map(|(nid, _)| nid).filter(|nid| self.sleeps(*nid)).collect();
+        self.tell_rested(&asleep);
+    }
+
+    fn sleeps(&self, nid: Nid) -> bool {
+        self.physics.motion(nid).is_some_and(|motion| motion.sleeping)
+    }
+}
+
+/// A tick as its record has it.
+pub(crate) fn decode_tick(bytes: &[u8]) -> Option<TickLog> {
+    let (tick, inputs) = bitcode::deserialize(bytes).ok()?;
+    Some(TickLog { tick, inputs })
+}
