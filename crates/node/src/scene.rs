@@ -6,7 +6,7 @@ use nimbus_wire::Aura;
 use crate::grid::Grid;
 use crate::horizon::{Horizon, TOUCH_M};
 use crate::node::Node;
-use crate::seam::Seam;
+use crate::seam::{Seam, Sleeper};
 
 /// A cluster that comes this close to what was left out has it looked at again, with everything. Metres.
 const MARGIN_M: f32 = 6.0;
@@ -36,8 +36,10 @@ pub(crate) struct Scene {
     pub(crate) rows: Vec<Row>,
     pub(crate) own: usize,
     awake: usize,
-    /// Own bodies further than this from every boundary are left out.
+    /// Own bodies further than this from every boundary are left out,
     depth: f32,
+    /// unless they lie in this box around what others have so deep inside.
+    guests: Option<Aabb>,
     pub(crate) auras: Vec<Aura>,
     grid: Grid,
     near: Vec<Option<Near>>,
@@ -53,11 +55,16 @@ impl Scene {
         let (map, region) = (&node.map, node.config.region);
         let deep = |position: Vec3, depth: f32| map.distance_to_boundary(region, position) > depth;
         // What lies deep inside matters only to what others have there, or to a cluster that reaches so far.
-        self.depth = node.announced_from() + 2.0 * node.seam.largest_m + MARGIN_M;
-        let whole = whole || auras.iter().any(|aura| deep(aura.bounds.centre(), self.depth - MARGIN_M));
-        self.depth = if whole { f32::INFINITY } else { self.depth };
+        let depth = node.announced_from() + 2.0 * node.seam.largest_m + MARGIN_M;
+        let guests = auras.iter().filter(|aura| deep(aura.bounds.centre(), depth - MARGIN_M));
+        let guests = guests.map(|aura| aura.bounds).reduce(|one, two| one.union(&two));
+        let guests = guests.map(|bounds| bounds.grown(node.announced_from() + MARGIN_M));
+        self.depth = if whole { f32::INFINITY } else { depth };
+        self.guests = guests;
         rows.clear();
-        let near = node.moved.iter().filter(|moved| whole || !deep(moved.pose.position, self.depth));
+        let beside_guests = |position: Vec3| guests.is_some_and(|bounds| bounds.holds(position));
+        let is_near = |position: Vec3| whole || !deep(position, depth) || beside_guests(position);
+        let near = node.moved.iter().filter(|moved| is_near(moved.pose.position));
         rows.extend(near.map(|moved| Row {
             nid: moved.nid,
             position: moved.pose.position,
@@ -65,7 +72,9 @@ impl Scene {
             asleep: false,
         }));
         self.awake = rows.len();
-        let near = node.seam.sleepers.iter().filter(|(_, sleeper)| whole || sleeper.edge <= self.depth);
+        let beside = |sleeper: &Sleeper| guests.is_some_and(|bounds| bounds.holds(sleeper.bounds.centre()));
+        let near =
+            node.seam.sleepers.iter().filter(|(_, sleeper)| whole || sleeper.edge <= depth || beside(sleeper));
         rows.extend(near.map(|(nid, sleeper)| Row {
             nid: *nid,
             position: sleeper.bounds.centre(),
@@ -157,6 +166,7 @@ impl Scene {
     pub(crate) fn is_at_edge(&self, node: &Node, row: u32) -> bool {
         let position = self.rows[row as usize].position;
         node.map.distance_to_boundary(node.config.region, position) > self.depth - MARGIN_M
+            && !self.guests.is_some_and(|bounds| bounds.grown(-MARGIN_M).holds(position))
     }
 
     /// The farthest that any body of this tick may come in some ticks, metres.

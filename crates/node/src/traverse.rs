@@ -66,14 +66,14 @@ impl Node {
             }
             // What reaches deep into this region is no island.
             let Some(island) = self.cluster(scene, row, self.clearance()) else {
-                self.leave_alone(&[nid], SETTLE_TICKS / 2);
+                self.leave_alone(&[nid], SETTLE_TICKS);
                 continue;
             };
             settled.extend(&island);
             self.show_cluster(scene, &island);
             let nids: Vec<Nid> = island.iter().map(|row| scene.rows[*row as usize].nid).collect();
             let Some(to) = self.home_of(&nids, &gone) else {
-                self.leave_alone(&nids, SETTLE_TICKS / 2);
+                self.leave_alone(&nids, SETTLE_TICKS);
                 continue;
             };
             if granted + nids.len() > self.config.grants_max || !self.may_grant(to, &nids) {
@@ -96,9 +96,10 @@ impl Node {
         }
     }
 
-    /// For how many ticks an island must be clear of everything that stays.
+    /// For how many ticks an island must be clear of everything that stays: until it has arrived, and no aura may draw
+    /// it back at once.
     fn clearance(&self) -> u64 {
-        4 * self.horizon.legs
+        2 * self.horizon.legs
     }
 
     /// Where most of an island lies, if none of it touches this server's region.
@@ -140,8 +141,8 @@ impl Node {
     /// Answers offers: an island is welcome when nothing here or elsewhere could touch it before it has arrived.
     fn answer_offers(&mut self, scene: &mut Scene, gone: &BTreeSet<Nid>) {
         for (from, id, islands) in std::mem::take(&mut self.seam.offers.heard) {
-            let until = self.now + 2 * self.horizon.legs + 1;
-            let ticks = until.since(self.now) + 2 * self.horizon.legs;
+            let until = self.now + self.horizon.legs + 1;
+            let ticks = until.since(self.now) + self.horizon.legs;
             let room = self.config.bodies_max.saturating_sub(self.hosted.len());
             let islands: Vec<u16> = (0..islands.len().min(OFFERED_MAX))
                 .filter(|i| islands[*i].len() <= room && self.is_welcome(scene, gone, from, &islands[*i], ticks))
