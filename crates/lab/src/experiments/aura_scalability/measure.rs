@@ -120,10 +120,9 @@ impl Run {
     }
 }
 
-/// How often a server told others where its auras are. Servers do not count that yet: `counters().aura_updates` belongs
-/// here.
-fn aura_updates(_node: &Node) -> Option<u64> {
-    None
+/// How often a server told others where its auras are.
+fn aura_updates(node: &Node) -> Option<u64> {
+    Some(node.counters().aura_updates)
 }
 
 /// What every tick cost with the work after it, milliseconds.
