@@ -72,6 +72,11 @@ impl Node {
             settled.extend(&island);
             self.show_cluster(scene, &island);
             let nids: Vec<Nid> = island.iter().map(|row| scene.rows[*row as usize].nid).collect();
+            // A newcomer among them may be on its way through.
+            if nids.iter().any(|nid| self.seam.settle.get(nid).is_some_and(|until| self.now < *until)) {
+                self.leave_alone(&[nid], 4);
+                continue;
+            }
             let Some(to) = self.home_of(&nids, &gone) else {
                 self.leave_alone(&nids, SETTLE_TICKS);
                 continue;

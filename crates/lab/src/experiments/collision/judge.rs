@@ -31,8 +31,8 @@ pub(crate) struct Verdict {
     pub(crate) thrashing: bool,
     /// A breach was announced.
     pub(crate) breach: bool,
-    /// The contact came at another tick than on one server. Three bodies may differ by one, and so may two that hardly
-    /// move.
+    /// The contact came at another tick than on one server. Three bodies may differ by one, and two that hardly move by
+    /// as long as they take for the last two centimetres.
     pub(crate) wrong_tick: bool,
     /// A velocity after the collision differs by more than 1 %. How cuboids part depends on which of them the engine got
     /// first, even on one server: they must part as in one of the two orders. Not judged with three bodies.
@@ -85,8 +85,8 @@ fn compare(setup: &Setup, scene: &Scene, record: &Record, control: &Record) -> V
     let both_struck = record.struck.iter().zip(&control.struck).all(|(here, there)| here.is_some() || there.is_none());
     match record.contact() {
         Some(contact) if both_struck => {
-            let creeps = scene.closing * scene.world.tick_s() < CREEP_M;
-            let slack = u64::from(corner || creeps);
+            let creeps = (CREEP_M / (scene.closing * scene.world.tick_s())) as u64;
+            let slack = u64::from(corner).max(creeps);
             verdict.wrong_tick = contact.abs_diff(expected) > slack;
             let by_depth = record.depth.filter(|_| !corner && setup.case != Case::Cuboids);
             let steps = by_depth.map(|depth| depth / scene.closing * scene.world.tick_hz as f32);
