@@ -14,9 +14,9 @@ use rapier3d::math::{Pose, Real, Vector};
 use rapier3d::parry::query::details::{ContactManifoldsWorkspace, NormalConstraints, ShapeCastOptions};
 use rapier3d::parry::query::{
     ClosestPoints, Contact, DefaultQueryDispatcher, NonlinearRigidMotion, PersistentQueryDispatcher, QueryDispatcher,
-    ShapeCastHit, ShapeDistance, ShapeIntersection, Unsupported,
+    ShapeCastHit, ShapeDistance, ShapeIntersection, TrackedContact, Unsupported,
 };
-use rapier3d::parry::shape::Shape;
+use rapier3d::parry::shape::{PackedFeatureId, Shape};
 use rapier3d::pipeline::{PairFilterContext, PhysicsHooks};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -145,29 +145,68 @@ impl PersistentQueryDispatcher<ContactManifoldData, ContactData> for WarmStart {
     }
 }
 
-/// Gives new points the impulses of the old ones: of the same features first, then of the nearest.
-///
-/// While two bodies hardly move against each other, the engine goes on with the points it once found and the four of
-/// them it once picked to solve. If all the old points are there again, the bodies go on with them just so: the same
-/// points seen afresh would set the whole stack leaning by some millimetres.
+/// Lets a pair go on as it was where the engine itself would: while two bodies hardly move against each other, it
+/// goes on with the points it once found and the four of them it once picked to solve. Otherwise gives the new points
+/// the impulses of the old ones.
 fn fill(manifold: &mut ContactManifold, pos12: &Pose, old: &ContactState) {
+    if goes_on(manifold, pos12, old) {
+        (manifold.local_n1, manifold.local_n2) = (old.normal_a, old.normal_b);
+        manifold.points.clear();
+        manifold.points.extend(old.points.iter().map(|point| {
+            let features = (PackedFeatureId(point.feature_a), PackedFeatureId(point.feature_b));
+            let distance = distance(pos12, point, old.normal_a);
+            let mut contact = TrackedContact::new(point.at_a, point.at_b, features.0, features.1, distance);
+            write(&mut contact.data, point);
+            contact
+        }));
+    } else {
+        match_points(manifold, &old.points);
+    }
+}
+
+/// True if every old point lies beside a new one and the bodies press along the same line.
+fn goes_on(manifold: &ContactManifold, pos12: &Pose, old: &ContactState) -> bool {
+    let whole = manifold.subshape_pos1().is_none() && manifold.subshape_pos2().is_none();
+    let along = manifold.local_n1.dot(old.normal_a).min(manifold.local_n2.dot(old.normal_b));
+    whole
+        && along > STILL_THE_NORMAL_COS
+        && old.points.iter().all(|point| {
+            manifold.points.iter().any(|new| {
+                (new.local_p1 - point.at_a).length() < STILL_THE_POINT_M
+                    && (new.local_p2 - point.at_b).length() < STILL_THE_POINT_M
+                    && (new.dist - distance(pos12, point, old.normal_a)).abs() < STILL_THE_DISTANCE_M
+            })
+        })
+}
+
+/// How far the two bodies are apart at a point, along the normal.
+fn distance(pos12: &Pose, point: &ContactPoint, normal: Vector) -> f32 {
+    (*pos12 * point.at_b - point.at_a).dot(normal)
+}
+
+/// Gives new points the impulses of the old ones: of the same features first, then of the nearest.
+fn match_points(manifold: &mut ContactManifold, old: &[ContactPoint]) {
     let (pos1, pos2) = (manifold.subshape_pos1().copied(), manifold.subshape_pos2().copied());
     let place = |pose: Option<Pose>, point: Vector| pose.map_or(point, |pose| pose * point);
-    let mut matches: Vec<Option<&ContactPoint>> = vec![None; manifold.points.len()];
+    let mut free = vec![true; manifold.points.len()];
     let mut rest = Vec::new();
-    for point in &old.points {
-        let same =
-            manifold.points.iter().zip(&matches).position(|(new, taken)| {
-                taken.is_none() && (new.fid1.0, new.fid2.0) == (point.feature_a, point.feature_b)
-            });
+    for point in old {
+        let same = manifold
+            .points
+            .iter()
+            .zip(&free)
+            .position(|(new, free)| *free && (new.fid1.0, new.fid2.0) == (point.feature_a, point.feature_b));
         match same {
-            Some(i) => matches[i] = Some(point),
+            Some(i) => {
+                free[i] = false;
+                write(&mut manifold.points[i].data, point);
+            }
             None => rest.push(point),
         }
     }
     for point in rest {
         let mut best = (SAME_POINT_M, None);
-        for (i, new) in manifold.points.iter().enumerate().filter(|(i, _)| matches[*i].is_none()) {
+        for (i, new) in manifold.points.iter().enumerate().filter(|(i, _)| free[*i]) {
             let one = (place(pos1, new.local_p1) - point.at_a).length();
             let two = (place(pos2, new.local_p2) - point.at_b).length();
             if one.min(two) < best.0 {
@@ -175,35 +214,9 @@ fn fill(manifold: &mut ContactManifold, pos12: &Pose, old: &ContactState) {
             }
         }
         if let Some(i) = best.1 {
-            matches[i] = Some(point);
+            free[i] = false;
+            write(&mut manifold.points[i].data, point);
         }
-    }
-    for (new, old) in manifold.points.iter_mut().zip(&matches) {
-        if let Some(old) = old {
-            write(&mut new.data, old);
-        }
-    }
-    let distance = |point: &ContactPoint| (*pos12 * point.at_b - point.at_a).dot(old.normal_a);
-    let as_before = manifold.points.iter().zip(&matches).all(|(new, old)| {
-        old.is_none_or(|old| {
-            (new.local_p1 - old.at_a).length() < STILL_THE_POINT_M
-                && (new.local_p2 - old.at_b).length() < STILL_THE_POINT_M
-                && (new.dist - distance(old)).abs() < STILL_THE_DISTANCE_M
-        })
-    });
-    let same_plane =
-        manifold.local_n1.dot(old.normal_a).min(manifold.local_n2.dot(old.normal_b)) > STILL_THE_NORMAL_COS;
-    let all_there = matches.iter().flatten().count() == old.points.len();
-    if as_before && same_plane && all_there && pos1.is_none() && pos2.is_none() {
-        (manifold.local_n1, manifold.local_n2) = (old.normal_a, old.normal_b);
-        for (new, old) in manifold.points.iter_mut().zip(&matches) {
-            if let Some(old) = old {
-                (new.local_p1, new.local_p2, new.dist) = (old.at_a, old.at_b, distance(old));
-                (new.fid1.0, new.fid2.0) = (old.feature_a, old.feature_b);
-            }
-        }
-        let mut matches = matches.iter();
-        manifold.points.retain(|_| matches.next().is_some_and(Option::is_some));
     }
 }
 

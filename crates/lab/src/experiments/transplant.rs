@@ -25,28 +25,43 @@ const JOINT_BAR: f64 = 2.0;
 const JOINT_FLOOR_M: f64 = 1e-4;
 const WATCH_TICKS: u32 = 120;
 
+/// A stack to move.
+struct Stack {
+    name: &'static str,
+    /// How far its boxes lie askew at most, metres.
+    askew_m: f32,
+    /// How far they are turned at most, radians.
+    turned: f32,
+    /// Whether the impulses travel. The bar is for those that do.
+    warm: bool,
+}
+
+/// The engine goes on with the lever arms of a touch while it moves by less than its recycling distance, 50 mm, and takes
+/// new ones when the stack arrives. The stack then finds a new balance and sways slowly by some millimetres; with a
+/// recycling distance of 3 mm it hardly does, but every step costs a tenth more.
+const STACKS: [Stack; 4] = [
+    Stack { name: "slightly askew, impulses travel", askew_m: 0.005, turned: 0.01, warm: true },
+    Stack { name: "slightly askew, without impulses", askew_m: 0.005, turned: 0.01, warm: false },
+    Stack { name: "far askew, impulses travel", askew_m: 0.02, turned: 0.05, warm: true },
+    Stack { name: "far askew, without impulses", askew_m: 0.02, turned: 0.05, warm: false },
+];
+
 fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabError> {
     let seeds: u64 = if options.quick { 4 } else { 20 };
     let mut rows = Vec::new();
     let mut passed = true;
     let (mut speed_worst, mut deviation_worst, mut joint_worst) = (0.0_f64, 0.0_f64, 0.0_f64);
-    for warm in [true, false] {
+    for (i, stack) in STACKS.iter().enumerate() {
         let (mut speed, mut deviation) = (0.0_f64, 0.0_f64);
         for seed in 0..seeds {
-            let (s, d) = move_stack(seed, warm)?;
+            let (s, d) = move_stack(seed, stack)?;
             (speed, deviation) = (speed.max(s), deviation.max(d));
         }
-        if warm {
-            (speed_worst, deviation_worst) = (speed, deviation);
+        if stack.warm {
+            (speed_worst, deviation_worst) = (speed_worst.max(speed), deviation_worst.max(deviation));
         }
-        rows.push(row(
-            "stack of 10 boxes",
-            if warm { "impulses travel" } else { "without impulses, for reference" },
-            seeds,
-            Some((speed, deviation)),
-            None,
-        ));
-        progress(if warm { 0.3 } else { 0.5 });
+        rows.push(row("stack of 10 boxes", stack.name, seeds, Some((speed, deviation)), None));
+        progress(0.5 * (i + 1) as f32 / STACKS.len() as f32);
     }
     passed &= speed_worst <= SPEED_BAR && deviation_worst <= DEVIATION_BAR_M;
     for (i, scene) in ["ragdolls", "vehicles"].into_iter().enumerate() {
@@ -118,7 +133,7 @@ fn transplant(from: &mut PhysicsWorld, to: &mut PhysicsWorld, warm: bool) -> Res
 }
 
 /// The greatest speed after the first step, and the greatest distance from the stack that stayed.
-fn move_stack(seed: u64, warm: bool) -> Result<(f64, f64), LabError> {
+fn move_stack(seed: u64, stack: &Stack) -> Result<(f64, f64), LabError> {
     let mut model = World::new("stack");
     model.add_ground(50.0, 50.0);
     // Boxes that may not sleep: asleep, nothing moves anyway.
@@ -126,8 +141,9 @@ fn move_stack(seed: u64, warm: bool) -> Result<(f64, f64), LabError> {
     let mut rng = Rng::new(seed);
     let mut group = Group::default();
     for i in 0..10_u32 {
-        let place = Vec3::new(rng.between(-0.02, 0.02), 0.5 + i as f32, rng.between(-0.02, 0.02));
-        let pose = Pose::at(place).turned(Quat::from_rotation_y(rng.between(-0.05, 0.05)));
+        let mut askew = |most: f32| rng.between(-most, most);
+        let place = Vec3::new(askew(stack.askew_m), 0.5 + i as f32, askew(stack.askew_m));
+        let pose = Pose::at(place).turned(Quat::from_rotation_y(askew(stack.turned)));
         let motion = Motion::new(pose, Velocity::ZERO);
         group.members.push(Member { nid: Nid::of_world(0, i + 1), desc: desc.clone(), motion });
     }
@@ -138,7 +154,7 @@ fn move_stack(seed: u64, warm: bool) -> Result<(f64, f64), LabError> {
     }
     let mut leaves = PhysicsWorld::restore(&stays.snapshot()).map_err(failed)?;
     let mut arrives = PhysicsWorld::new(&model, 0);
-    transplant(&mut leaves, &mut arrives, warm)?;
+    transplant(&mut leaves, &mut arrives, stack.warm)?;
     let (mut speed, mut deviation) = (0.0_f64, 0.0_f64);
     for tick in 0..WATCH_TICKS {
         stays.step();
