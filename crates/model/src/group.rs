@@ -75,6 +75,10 @@ pub struct ContactState {
     pub a: Nid,
     /// The higher id; one of the two may be a static.
     pub b: Nid,
+    /// Away from the first body, in its frame; zero without points.
+    pub normal_a: Vec3,
+    /// Away from the second body, in its frame; zero without points.
+    pub normal_b: Vec3,
     /// Where they press on each other; empty for sensors and where the engine cannot take it back.
     pub points: Vec<ContactPoint>,
 }
@@ -88,6 +92,14 @@ pub struct Group {
     pub links: Vec<Link>,
     /// The touches among the bodies and with statics; in canonical order they are sorted by (a, b), each pair once.
     pub contacts: Vec<ContactState>,
+}
+
+impl ContactState {
+    /// Two bodies that touch, given in any order, of which no more is known.
+    pub fn bare(one: Nid, two: Nid) -> ContactState {
+        let (a, b) = (one.min(two), one.max(two));
+        ContactState { a, b, normal_a: Vec3::ZERO, normal_b: Vec3::ZERO, points: Vec::new() }
+    }
 }
 
 impl Group {
@@ -164,7 +176,7 @@ mod tests {
         let member = |n| Member { nid: Nid(n), desc: desc.clone(), motion: Motion::default() };
         let joint = JointDesc::new(JointKind::Spherical, Vec3::ZERO, Vec3::ZERO);
         let link = |a, b| Link::new(Nid(a), Nid(b), 0, joint.clone());
-        let touch = |a, b| ContactState { a: Nid(a), b: Nid(b), points: Vec::new() };
+        let touch = |a, b| ContactState::bare(Nid(a), Nid(b));
         let group = Group {
             members: [5, 1, 4, 2, 3].map(member).to_vec(),
             links: vec![link(4, 1), link(1, 5), link(2, 99)],

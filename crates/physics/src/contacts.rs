@@ -1,6 +1,6 @@
 //! Touches that travel: taken along by the bodies that leave, continued where they arrive.
 
-use nimbus_model::{ContactPoint, ContactState, Nid};
+use nimbus_model::{ContactPoint, ContactState, Nid, Vec3};
 use rapier3d::geometry::{ColliderHandle, ContactPair};
 use rapier3d::pipeline::ActiveHooks;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const IMPULSE_MAX: f32 = 1e9;
 pub(crate) type PairKey = (Nid, Nid);
 
 /// Touches that came with bodies since the last step.
-pub(crate) type Carried = BTreeMap<PairKey, Vec<ContactPoint>>;
+pub(crate) type Carried = BTreeMap<PairKey, ContactState>;
 
 impl PhysicsWorld {
     /// The touches among `gone` bodies, a sorted list, and with statics. Those that were carried in and have not been
@@ -31,10 +31,10 @@ impl PhysicsWorld {
         let mut found = Carried::new();
         if !self.carried.is_empty() {
             let along = |nid: Nid| leaves(nid) || self.statics.contains(nid);
-            self.carried.retain(|&(a, b), points| {
+            self.carried.retain(|&(a, b), contact| {
                 let leaving = leaves(a) || leaves(b);
                 if leaving && along(a) && along(b) {
-                    found.insert((a, b), std::mem::take(points));
+                    found.insert((a, b), contact.clone());
                 }
                 !leaving
             });
@@ -52,17 +52,18 @@ impl PhysicsWorld {
                     && let Some(other) = partner(pair.collider1, pair.collider2)
                 {
                     let first = (pair.collider1 == slot.collider) == (nid < other);
-                    found.insert((nid.min(other), nid.max(other)), points_of(pair, first));
+                    let contact = state_of(pair, ContactState::bare(nid, other), first);
+                    found.insert((contact.a, contact.b), contact);
                 }
             }
             for (one, two, touching) in self.engine.narrow_phase.intersection_pairs_with(slot.collider) {
                 if touching && let Some(other) = partner(one, two) {
-                    found.insert((nid.min(other), nid.max(other)), Vec::new());
+                    let contact = ContactState::bare(nid, other);
+                    found.insert((contact.a, contact.b), contact);
                 }
             }
         }
-        let mut contacts: Vec<ContactState> =
-            found.into_iter().map(|((a, b), points)| ContactState { a, b, points }).collect();
+        let mut contacts: Vec<ContactState> = found.into_values().collect();
         self.bound(&mut contacts);
         contacts
     }
@@ -71,15 +72,20 @@ impl PhysicsWorld {
     /// impossible numbers is dropped: it is worth a twitch, not a refusal.
     pub(crate) fn accept_contacts(&mut self, mut contacts: Vec<ContactState>, members: &[crate::Member]) {
         let arrives = |nid: Nid| members.binary_search_by_key(&nid, |member| member.nid).is_ok();
-        contacts.retain_mut(|ContactState { a, b, points }| {
+        contacts.retain_mut(|ContactState { a, b, normal_a, normal_b, points }| {
+            let is_unit = |normal: &Vec3| (normal.length_squared() - 1.0).abs() < 1e-2;
             points.retain(is_believable);
             points.truncate(POINTS_PER_CONTACT_MAX);
+            if points.is_empty() || !is_unit(normal_a) || !is_unit(normal_b) {
+                points.clear();
+                (*normal_a, *normal_b) = (Vec3::ZERO, Vec3::ZERO);
+            }
             let known = |nid: Nid| arrives(nid) || self.statics.contains(nid);
             *a < *b && (arrives(*a) || arrives(*b)) && known(*a) && known(*b)
         });
         contacts.dedup_by_key(|contact| (contact.a, contact.b));
         self.bound(&mut contacts);
-        self.carried.extend(contacts.into_iter().map(|ContactState { a, b, points }| ((a, b), points)));
+        self.carried.extend(contacts.into_iter().map(|contact| ((contact.a, contact.b), contact)));
     }
 
     /// Cuts a sorted list to what one body may carry.
@@ -97,8 +103,8 @@ impl PhysicsWorld {
 
     /// Lays the impulses of arrived touches ready for the engine and returns the colliders that ask for them.
     pub(crate) fn arm_warm_start(&mut self) -> Vec<ColliderHandle> {
-        let pressing = self.carried.iter().filter(|(_, points)| !points.is_empty());
-        let ready: Carried = pressing.map(|(pair, points)| (*pair, points.clone())).collect();
+        let pressing = self.carried.iter().filter(|(_, contact)| !contact.points.is_empty());
+        let ready: Carried = pressing.map(|(pair, contact)| (*pair, contact.clone())).collect();
         if ready.is_empty() {
             return Vec::new();
         }
@@ -142,11 +148,16 @@ impl PhysicsWorld {
     }
 }
 
-/// The points of a pair that the engine could take back; `straight` if its first collider is that of the lower id.
-fn points_of(pair: &ContactPair, straight: bool) -> Vec<ContactPoint> {
-    let [manifold] = pair.manifolds() else { return Vec::new() };
-    let read = if straight { warm_start::read } else { warm_start::read_swapped };
-    (0..manifold.points.len()).filter_map(|i| read(manifold, i)).take(POINTS_PER_CONTACT_MAX).collect()
+/// Adds what the engine could take back of a pair; `straight` if its first collider is that of the lower id.
+fn state_of(pair: &ContactPair, mut contact: ContactState, straight: bool) -> ContactState {
+    if let [manifold] = pair.manifolds() {
+        warm_start::read(manifold, &mut contact);
+        contact.points.truncate(POINTS_PER_CONTACT_MAX);
+        if !straight {
+            warm_start::swap_ends(&mut contact);
+        }
+    }
+    contact
 }
 
 fn is_believable(point: &ContactPoint) -> bool {

@@ -8,15 +8,15 @@
 //! Pairs with several patches, such as compounds and meshes, are out of reach: the engine merges their points anew and
 //! looks for old impulses only among its own.
 
-use nimbus_model::{ContactPoint, Nid};
+use nimbus_model::{ContactPoint, ContactState, Nid};
 use rapier3d::geometry::{ContactData, ContactManifold, ContactManifoldData, SolverFlags};
 use rapier3d::math::{Pose, Real, Vector};
 use rapier3d::parry::query::details::{ContactManifoldsWorkspace, NormalConstraints, ShapeCastOptions};
 use rapier3d::parry::query::{
     ClosestPoints, Contact, DefaultQueryDispatcher, NonlinearRigidMotion, PersistentQueryDispatcher, QueryDispatcher,
-    ShapeCastHit, ShapeDistance, ShapeIntersection, Unsupported,
+    ShapeCastHit, ShapeDistance, ShapeIntersection, TrackedContact, Unsupported,
 };
-use rapier3d::parry::shape::Shape;
+use rapier3d::parry::shape::{PackedFeatureId, Shape};
 use rapier3d::pipeline::{PairFilterContext, PhysicsHooks};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,12 +27,22 @@ use crate::contacts::Carried;
 /// which the engine sees contacts coming.
 const SAME_POINT_M: f32 = 0.02;
 
+/// How far old points may lie from the new ones to be gone on with, metres: a little more than the engine's own
+/// tolerance for going on with old points.
+const STILL_THE_POINT_M: f32 = 0.06;
+
+/// How far the distance of the bodies may differ between old and new points, metres.
+const STILL_THE_DISTANCE_M: f32 = 0.01;
+
+/// Cosine of the angle by which old and new normals may differ: about one degree.
+const STILL_THE_NORMAL_COS: f32 = 0.9998;
+
 /// What waits for the engine's first look at a pair.
 #[derive(Default)]
 struct Board {
     waiting: Carried,
     /// The pair the engine is about to ask for: how its bodies lie to each other, and its points in that order.
-    announced: Option<(Pose, Vec<ContactPoint>)>,
+    announced: Option<(Pose, ContactState)>,
 }
 
 /// The one board that the hook and the dispatcher of a world share.
@@ -67,11 +77,11 @@ impl PhysicsHooks for WarmStart {
         {
             let (a, b) = (Nid(one.user_data as u64), Nid(two.user_data as u64));
             let mut board = self.lock();
-            if let Some(mut points) = board.waiting.remove(&(a.min(b), a.max(b))) {
+            if let Some(mut contact) = board.waiting.remove(&(a.min(b), a.max(b))) {
                 if a > b {
-                    points.iter_mut().for_each(|point| *point = swapped(point));
+                    swap_ends(&mut contact);
                 }
-                board.announced = Some((one.position().inv_mul(two.position()), points));
+                board.announced = Some((one.position().inv_mul(two.position()), contact));
                 self.announced.store(true, Ordering::Relaxed);
             }
         }
@@ -79,15 +89,13 @@ impl PhysicsHooks for WarmStart {
     }
 }
 
-/// The point with its bodies in the other order.
-fn swapped(point: &ContactPoint) -> ContactPoint {
-    ContactPoint {
-        at_a: point.at_b,
-        at_b: point.at_a,
-        feature_a: point.feature_b,
-        feature_b: point.feature_a,
-        tangent_impulse: -point.tangent_impulse,
-        ..*point
+/// Turns points and normals round, as if the bodies were named in the other order.
+pub(crate) fn swap_ends(contact: &mut ContactState) {
+    std::mem::swap(&mut contact.normal_a, &mut contact.normal_b);
+    for point in &mut contact.points {
+        std::mem::swap(&mut point.at_a, &mut point.at_b);
+        std::mem::swap(&mut point.feature_a, &mut point.feature_b);
+        point.tangent_impulse = -point.tangent_impulse;
     }
 }
 
@@ -106,10 +114,10 @@ impl PersistentQueryDispatcher<ContactManifoldData, ContactData> for WarmStart {
             self.announced.store(false, Ordering::Relaxed);
             let announced = self.lock().announced.take();
             // The engine also filters pairs without asking for their points; then the next pair is another one.
-            if let (Some((place, points)), [manifold]) = (announced, manifolds.as_mut_slice())
+            if let (Some((place, contact)), [manifold]) = (announced, manifolds.as_mut_slice())
                 && place == *pos12
             {
-                fill(manifold, &points);
+                fill(manifold, pos12, &contact);
             }
         }
         found
@@ -137,11 +145,50 @@ impl PersistentQueryDispatcher<ContactManifoldData, ContactData> for WarmStart {
     }
 }
 
+/// Lets a pair go on as it was where the engine itself would: while two bodies hardly move against each other, it
+/// goes on with the points it once found and the four of them it once picked to solve. Otherwise gives the new points
+/// the impulses of the old ones.
+fn fill(manifold: &mut ContactManifold, pos12: &Pose, old: &ContactState) {
+    if goes_on(manifold, pos12, old) {
+        (manifold.local_n1, manifold.local_n2) = (old.normal_a, old.normal_b);
+        manifold.points.clear();
+        manifold.points.extend(old.points.iter().map(|point| {
+            let features = (PackedFeatureId(point.feature_a), PackedFeatureId(point.feature_b));
+            let distance = distance(pos12, point, old.normal_a);
+            let mut contact = TrackedContact::new(point.at_a, point.at_b, features.0, features.1, distance);
+            write(&mut contact.data, point);
+            contact
+        }));
+    } else {
+        match_points(manifold, &old.points);
+    }
+}
+
+/// True if every old point lies beside a new one and the bodies press along the same line.
+fn goes_on(manifold: &ContactManifold, pos12: &Pose, old: &ContactState) -> bool {
+    let whole = manifold.subshape_pos1().is_none() && manifold.subshape_pos2().is_none();
+    let along = manifold.local_n1.dot(old.normal_a).min(manifold.local_n2.dot(old.normal_b));
+    whole
+        && along > STILL_THE_NORMAL_COS
+        && old.points.iter().all(|point| {
+            manifold.points.iter().any(|new| {
+                (new.local_p1 - point.at_a).length() < STILL_THE_POINT_M
+                    && (new.local_p2 - point.at_b).length() < STILL_THE_POINT_M
+                    && (new.dist - distance(pos12, point, old.normal_a)).abs() < STILL_THE_DISTANCE_M
+            })
+        })
+}
+
+/// How far the two bodies are apart at a point, along the normal.
+fn distance(pos12: &Pose, point: &ContactPoint, normal: Vector) -> f32 {
+    (*pos12 * point.at_b - point.at_a).dot(normal)
+}
+
 /// Gives new points the impulses of the old ones: of the same features first, then of the nearest.
-fn fill(manifold: &mut ContactManifold, old: &[ContactPoint]) {
+fn match_points(manifold: &mut ContactManifold, old: &[ContactPoint]) {
     let (pos1, pos2) = (manifold.subshape_pos1().copied(), manifold.subshape_pos2().copied());
     let place = |pose: Option<Pose>, point: Vector| pose.map_or(point, |pose| pose * point);
-    let mut free: Vec<bool> = vec![true; manifold.points.len()];
+    let mut free = vec![true; manifold.points.len()];
     let mut rest = Vec::new();
     for point in old {
         let same = manifold
@@ -181,25 +228,26 @@ fn write(data: &mut ContactData, point: &ContactPoint) {
     data.warmstart_twist_impulse = point.twist_impulse;
 }
 
-/// The point as it travels; `None` if nothing presses there. Places are in the frames of the colliders.
-pub(crate) fn read(manifold: &ContactManifold, i: usize) -> Option<ContactPoint> {
-    let point = manifold.points.get(i)?;
-    let data = &point.data;
+/// Writes down the points that the engine solves. Places are in the frames of the colliders.
+pub(crate) fn read(manifold: &ContactManifold, contact: &mut ContactState) {
+    let (pos1, pos2) = (manifold.subshape_pos1(), manifold.subshape_pos2());
     let place = |pose: Option<&Pose>, point: Vector| pose.map_or(point, |pose| *pose * point);
-    (data.warmstart_impulse != 0.0).then(|| ContactPoint {
-        at_a: place(manifold.subshape_pos1(), point.local_p1),
-        at_b: place(manifold.subshape_pos2(), point.local_p2),
-        feature_a: point.fid1.0,
-        feature_b: point.fid2.0,
-        normal_impulse: data.warmstart_impulse,
-        tangent_impulse: data.warmstart_tangent_world,
-        twist_impulse: data.warmstart_twist_impulse,
-    })
-}
-
-/// As [`read`], with the bodies in the other order.
-pub(crate) fn read_swapped(manifold: &ContactManifold, i: usize) -> Option<ContactPoint> {
-    read(manifold, i).as_ref().map(swapped)
+    let turn = |pose: Option<&Pose>, normal: Vector| pose.map_or(normal, |pose| pose.rotation * normal);
+    contact.normal_a = turn(pos1, manifold.local_n1);
+    contact.normal_b = turn(pos2, manifold.local_n2);
+    let solved = manifold.data.solver_contacts.iter().flat_map(|contact| contact.contact_indices());
+    contact.points.extend(solved.filter_map(|i| {
+        let point = manifold.points.get(i as usize)?;
+        Some(ContactPoint {
+            at_a: place(pos1, point.local_p1),
+            at_b: place(pos2, point.local_p2),
+            feature_a: point.fid1.0,
+            feature_b: point.fid2.0,
+            normal_impulse: point.data.warmstart_impulse,
+            tangent_impulse: point.data.warmstart_tangent_world,
+            twist_impulse: point.data.warmstart_twist_impulse,
+        })
+    }));
 }
 
 /// Everything else is the engine's own.

@@ -78,6 +78,10 @@ impl PhysicsWorld {
         // A description is checked where it is read; a bad one here must still not poison every body.
         engine.gravity = if world.gravity.is_finite() { world.gravity } else { nimbus_model::Vec3::ZERO };
         engine.integration_parameters.dt = 1.0 / world.tick_hz.max(1) as f32;
+        // The engine works with the lever arms of a contact's first moment until the bodies have drifted this far, 50 mm
+        // by itself. A body new to a world starts with fresh ones, and a stack that changed servers would sway to a new
+        // balance. At 3 mm it stays, for about a tenth of a step; docs/decisions/0006 has the figures.
+        engine.integration_parameters.normalized_contact_recycle_distance = 0.003;
 
         let mut this = PhysicsWorld::around(engine);
         let dummies = this.reserve_low_colliders(slots_below_statics);

@@ -35,7 +35,7 @@ fn all(world: &PhysicsWorld) -> Vec<Nid> {
 }
 
 fn fastest(world: &PhysicsWorld) -> f32 {
-    world.nids().map(|nid| world.motion(nid).unwrap().velocity.linear.length()).fold(0.0, f32::max)
+    world.nids().filter_map(|nid| world.motion(nid)).map(|m| m.velocity.linear.length()).fold(0.0, f32::max)
 }
 
 #[test]
@@ -51,7 +51,6 @@ fn a_moved_stack_does_not_twitch() {
     cold.insert(Group { contacts: Vec::new(), ..group.clone() }).unwrap();
     cold.step();
     let (warm, cold) = (fastest(&moved), fastest(&cold));
-    eprintln!("{quiet} {warm} {cold}");
     assert!(quiet < 0.005 && warm < 0.01, "{quiet} {warm}");
     assert!(cold > 0.05, "without the impulses it falls for a step: {cold}");
 }
@@ -87,6 +86,7 @@ fn impulses_fit_whichever_way_round_the_engine_holds_the_pair() {
         (contact.a, contact.b) = (rename(contact.a), rename(contact.b));
         if contact.a > contact.b {
             std::mem::swap(&mut contact.a, &mut contact.b);
+            std::mem::swap(&mut contact.normal_a, &mut contact.normal_b);
             for point in &mut contact.points {
                 std::mem::swap(&mut point.at_a, &mut point.at_b);
                 std::mem::swap(&mut point.feature_a, &mut point.feature_b);
@@ -198,7 +198,8 @@ fn bad_touches_are_dropped_and_good_ones_kept() {
         with(&|p| p.tangent_impulse.y = f32::NAN),
         with(&|p| p.twist_impulse = f32::NEG_INFINITY),
     ]);
-    let touch = |a, b| ContactState { a, b, points: vec![point] };
+    let (normal_a, normal_b) = (good.contacts[0].normal_a, good.contacts[0].normal_b);
+    let touch = |a, b| ContactState { a, b, normal_a, normal_b, points: vec![point] };
     bad.contacts.extend([
         touch(nid(3), nid(3)),
         touch(nid(4), nid(3)),

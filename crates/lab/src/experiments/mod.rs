@@ -3,18 +3,22 @@
 mod aura_correctness;
 mod aura_scalability;
 mod collision;
+mod insertion_cost;
 mod node_memory;
 mod node_overhead;
 mod packet_loss;
+mod transplant;
 mod universe_speed;
 mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 7] = [
+pub(crate) const ALL: [Experiment; 9] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
+    transplant::EXPERIMENT,
+    insertion_cost::EXPERIMENT,
     universe_speed::EXPERIMENT,
     node_overhead::EXPERIMENT,
     viewer_stream::EXPERIMENT,
