@@ -65,6 +65,7 @@ impl Node {
         }
         self.announce_parted(&mut outgoing);
         self.announce_births(&mut outgoing);
+        self.announce_spawns(&mut outgoing);
         for (to, auras) in rests {
             self.outbox.push(Address::Region(to), self.now, Item::Rests(auras));
         }
@@ -88,7 +89,7 @@ impl Node {
     }
 
     /// Who must know of a body of this server's that reaches this far from its position.
-    fn targets(&self, position: Vec3, radius: f32, out: &mut Vec<RegionId>) {
+    pub(crate) fn targets(&self, position: Vec3, radius: f32, out: &mut Vec<RegionId>) {
         let reach = Aabb::around(position, Vec3::splat(radius + self.announced_from()));
         self.map.regions_meeting(&reach, out);
         for next in self.next_maps() {

@@ -1,8 +1,12 @@
 //! How bodies come into being: with the world, by injection, by command; and how the world pushes them.
 
-use nimbus_model::{Group, Link, Member, Motion, Nid, Tick, Vec3, World};
+use nimbus_model::{Aabb, Group, Link, Member, Motion, Nid, RegionId, Tick, Vec3, World};
+use std::collections::BTreeMap;
 
+use crate::announce::box_of;
+use crate::config::Policy;
 use crate::event::{Cause, EventKind};
+use crate::horizon::TOUCH_M;
 use crate::node::Node;
 
 impl Node {
@@ -22,15 +26,66 @@ impl Node {
         });
         everyone.links.extend(links);
         let mut here = Group::default();
-        for linkage in everyone.linkages() {
-            let middle =
-                linkage.members.iter().map(|m| m.motion.pose.position).sum::<Vec3>() / linkage.members.len() as f32;
-            if self.map.region_at(middle) == self.config.region {
+        for (linkage, home) in self.homes(everyone.linkages()) {
+            if home == self.config.region {
                 here.members.extend(linkage.members);
                 here.links.extend(linkage.links);
             }
         }
         self.bear(here);
+    }
+
+    /// Where each group starts: where its middle is. Under the aura policy, groups that may touch before their servers
+    /// have heard of each other start together, on the lowest rank among them.
+    fn homes(&self, linkages: Vec<Group>) -> Vec<(Group, RegionId)> {
+        let middle = |group: &Group| {
+            group.members.iter().map(|m| m.motion.pose.position).sum::<Vec3>() / group.members.len().max(1) as f32
+        };
+        let mut homes: Vec<RegionId> = linkages.iter().map(|group| self.map.region_at(middle(group))).collect();
+        if self.config.policy == Policy::Aura && self.map.regions().len() > 1 {
+            self.bring_neighbours_together(&linkages, &mut homes);
+        }
+        linkages.into_iter().zip(homes).collect()
+    }
+
+    fn bring_neighbours_together(&self, linkages: &[Group], homes: &mut [RegionId]) {
+        let ticks = 3 * self.horizon.legs;
+        let members = linkages.iter().enumerate().flat_map(|(i, group)| group.members.iter().map(move |m| (i, m)));
+        let mut boxes: Vec<(usize, Aabb)> = members
+            .map(|(i, member)| {
+                let reach = self.horizon.reach(member.motion.velocity.linear.length(), self.horizon.gravity, ticks);
+                let still = member.motion.velocity.linear == Vec3::ZERO;
+                let reach = if still { TOUCH_M } else { TOUCH_M + reach };
+                (i, box_of(&member.desc, &member.motion.pose).grown(0.5 * reach))
+            })
+            .collect();
+        boxes.sort_by(|one, two| one.1.min.x.total_cmp(&two.1.min.x));
+        let mut leader: Vec<usize> = (0..linkages.len()).collect();
+        fn find(leader: &mut [usize], mut i: usize) -> usize {
+            while leader[i] != i {
+                leader[i] = leader[leader[i]];
+                i = leader[i];
+            }
+            i
+        }
+        for (at, (i, bounds)) in boxes.iter().enumerate() {
+            for (j, other) in boxes[at + 1..].iter().take_while(|(_, other)| other.min.x <= bounds.max.x) {
+                if bounds.meets(other) {
+                    let (one, two) = (find(&mut leader, *i), find(&mut leader, *j));
+                    leader[one.max(two)] = one.min(two);
+                }
+            }
+        }
+        let mut lowest: BTreeMap<usize, RegionId> = BTreeMap::new();
+        for (i, home) in homes.iter().enumerate() {
+            let first = lowest.entry(find(&mut leader, i)).or_insert(*home);
+            if self.outranks(*home, *first) {
+                *first = *home;
+            }
+        }
+        for (i, home) in homes.iter_mut().enumerate() {
+            *home = lowest[&find(&mut leader, i)];
+        }
     }
 
     /// Brings in what the world's injections add at a tick. Which server makes a body is decided by the partition of

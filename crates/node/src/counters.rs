@@ -19,6 +19,8 @@ pub struct Counters {
     pub frames_void: u64,
     /// Orders passed on to where a body went.
     pub orders_forwarded: u64,
+    /// Orders that waited until the neighbours knew of them.
+    pub orders_delayed: u64,
     /// Orders refused.
     pub orders_refused: u64,
     /// Grants put off because the neighbour was silent or the lane full.

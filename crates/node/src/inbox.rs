@@ -3,7 +3,7 @@
 //! Frames come in any order and at any time. What they say takes effect at a tick, in an order that does not depend on
 //! when they came: by the tick at which it was said, then by sender, then by sequence.
 
-use nimbus_model::{RegionId, Tick};
+use nimbus_model::{Nid, RegionId, Tick};
 use nimbus_wire::lane::Incoming;
 use nimbus_wire::{Address, AuraFrame, Commit, Commits, Item, LaneFrame};
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,13 @@ pub enum Input {
         /// Up to which tick.
         upto: Tick,
     },
+    /// Bodies are to go to another region, whatever the policy says.
+    Force {
+        /// The bodies.
+        nids: Vec<Nid>,
+        /// Where to.
+        to: RegionId,
+    },
 }
 
 /// What must be known about an item from a region before it may take effect.
@@ -81,6 +88,9 @@ pub(crate) struct Inbox {
     auras: BTreeMap<RegionId, BTreeMap<Tick, AuraFrame>>,
     /// The worst of what the shell measured since the last tick.
     measured: BTreeMap<Factor, f32>,
+    /// Bodies to be given away by order, and to whom.
+    #[serde(skip)]
+    pub(crate) forced: Vec<(Vec<Nid>, RegionId)>,
     commits: Commits,
     /// Items taken again by the planted bug that does not tell old from new.
     doubled: Vec<(Address, u64, Tick, Item)>,
@@ -123,6 +133,7 @@ impl Inbox {
         inputs.extend(acks.into_iter().map(|(from, upto)| Input::Ack { from, upto }));
         let measured = std::mem::take(&mut self.measured);
         inputs.extend(measured.into_iter().map(|(factor, value)| Input::Measured { factor, value }));
+        inputs.extend(self.forced.drain(..).map(|(nids, to)| Input::Force { nids, to }));
         for (&from, waiting) in &mut self.auras {
             let later = waiting.split_off(&tick);
             if let Some((tick, frame)) = std::mem::replace(waiting, later).pop_last() {

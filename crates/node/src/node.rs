@@ -18,6 +18,7 @@ use crate::horizon::Horizon;
 use crate::inbox::{Inbox, Input};
 use crate::log::TickLog;
 use crate::outbox::Outbox;
+use crate::pending::Pending;
 use crate::record_stream::RecordStream;
 use crate::reigns::Reigns;
 use crate::seam::Seam;
@@ -105,6 +106,7 @@ pub struct Node {
     pub(crate) counters: Counters,
     pub(crate) injected: Vec<Arc<BodyDesc>>,
     pub(crate) horizon: Horizon,
+    pub(crate) pending: Pending,
     pub(crate) seam: Seam,
     /// Made when the first group has to be caught up.
     #[serde(skip)]
@@ -140,6 +142,7 @@ impl Node {
         let mut node = Node {
             physics: PhysicsWorld::new(&world, era),
             horizon: Horizon::new(&world, &config.aura),
+            pending: Pending::default(),
             seam,
             scratch: None,
             clock_us: 0,
@@ -279,7 +282,7 @@ impl Node {
         }
         for input in inputs {
             match input {
-                Input::Change(_) => {}
+                Input::Change(_) | Input::Force { .. } => {}
                 Input::Kept { upto } => self.kept = *upto,
                 Input::Ack { from, upto } => self.take_ack(*from, *upto),
                 Input::Item { from, item, .. } => self.take_item(*from, item.clone()),
@@ -287,9 +290,11 @@ impl Node {
                 Input::Measured { factor, value } => self.breach_measured(*factor, *value),
             }
         }
+        self.end_waits();
         self.inject(tick);
         self.push_scripted(tick, tick, |_| true);
         self.step(probe);
+        self.obey(inputs);
         self.apply_policy();
         self.tell_untold();
         if tick.0.is_multiple_of(DEPARTED_TICKS / 4) {
@@ -344,6 +349,7 @@ impl Node {
                 self.horizon = Horizon::new(world, &self.config.aura);
                 self.seam = Seam { largest_m: largest_of(world), ..Seam::default() };
                 self.scratch = None;
+                self.pending = Pending::default();
                 self.hosted.clear();
                 self.departed.clear();
                 self.returned.clear();

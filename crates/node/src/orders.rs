@@ -1,7 +1,8 @@
 //! Commands: carried out here, or passed on to where the body went, or refused with a reason.
 
-use nimbus_model::{Group, Nid, RegionId, Velocity};
+use nimbus_model::{BodyDesc, Group, Motion, Nid, RegionId, Velocity};
 use nimbus_wire::{Address, Command, CommandRef, Item, Order, Outcome};
+use std::sync::Arc;
 
 use crate::config::Planted;
 use crate::event::{Cause, EventKind};
@@ -25,9 +26,52 @@ impl Node {
         match destination {
             Some(to) => self.pass_on(order, to),
             None => {
+                let refused = match &order.command {
+                    Command::Spawn { desc, motion } => self.spawn_refusal(desc, motion),
+                    _ => None,
+                };
+                if let Some(reason) = refused {
+                    self.reply(order.by, Outcome::Refused(reason));
+                } else if !self.must_wait(&order) {
+                    self.carry_out_now(order);
+                }
+            }
+        }
+    }
+
+    /// Carries a command out here, or passes it on to where the body has gone since it came.
+    pub(crate) fn carry_out_now(&mut self, order: Order) {
+        let nid = match &order.command {
+            Command::Push { nid, .. } | Command::Despawn { nid } => Some(*nid),
+            Command::Spawn { .. } => None,
+        };
+        let gone = nid.filter(|nid| !self.hosted.contains(*nid)).and_then(|nid| self.departed.get(&nid));
+        match gone {
+            Some(&(to, _)) => self.pass_on(order, to),
+            None => {
                 let outcome = self.execute(order.command);
                 self.reply(order.by, outcome);
             }
+        }
+    }
+
+    /// Why a body cannot appear here, if it cannot.
+    fn spawn_refusal(&self, desc: &BodyDesc, motion: &Motion) -> Option<String> {
+        let full = || "this server hosts as many bodies as it may".to_owned();
+        let problem = self.world.spawn_problem(desc, motion);
+        problem.or_else(|| (self.hosted.len() >= self.config.bodies_max).then(full))
+    }
+
+    /// Makes a body that was asked for.
+    pub(crate) fn spawn(&mut self, nid: Nid, desc: Arc<BodyDesc>, motion: Motion) -> Outcome {
+        if let Some(reason) = self.spawn_refusal(&desc, &motion) {
+            return Outcome::Refused(reason);
+        }
+        self.bear(Group::single(nid, desc, motion));
+        if self.hosted.contains(nid) {
+            Outcome::Done(nid)
+        } else {
+            Outcome::Refused("the physics engine cannot build this body".to_owned())
         }
     }
 
@@ -35,19 +79,8 @@ impl Node {
         let unknown = |nid| Outcome::Refused(format!("there is no body {nid}"));
         match command {
             Command::Spawn { desc, motion } => {
-                if let Some(problem) = self.world.spawn_problem(&desc, &motion) {
-                    return Outcome::Refused(problem);
-                }
-                if self.hosted.len() >= self.config.bodies_max {
-                    return Outcome::Refused("this server hosts as many bodies as it may".to_owned());
-                }
                 let nid = self.next_nid();
-                self.bear(Group::single(nid, desc, motion));
-                if self.hosted.contains(nid) {
-                    Outcome::Done(nid)
-                } else {
-                    Outcome::Refused("the physics engine cannot build this body".to_owned())
-                }
+                self.spawn(nid, desc, motion)
             }
             Command::Push { nid, impulse } => {
                 if !impulse.is_finite() {
@@ -106,7 +139,7 @@ impl Node {
         self.outbox.push(Address::Region(to), self.now, Item::Order(order));
     }
 
-    fn reply(&mut self, by: CommandRef, outcome: Outcome) {
+    pub(crate) fn reply(&mut self, by: CommandRef, outcome: Outcome) {
         self.counters.orders_refused += u64::from(matches!(outcome, Outcome::Refused(_)));
         if self.config.gateways.contains(&by.gateway) {
             self.outbox.push(Address::Gateway(by.gateway), self.now, Item::Outcome(by, outcome));

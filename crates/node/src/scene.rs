@@ -2,6 +2,7 @@
 
 use nimbus_model::{Aabb, Nid, RegionId, Shape, Vec3};
 use nimbus_wire::Aura;
+use std::collections::BTreeMap;
 
 use crate::grid::Grid;
 use crate::horizon::{Horizon, TOUCH_M};
@@ -44,6 +45,8 @@ pub(crate) struct Scene {
     grid: Grid,
     near: Vec<Option<Near>>,
     fastest: f32,
+    /// What pushes that wait will make of bodies.
+    expected: BTreeMap<Nid, f32>,
     regions: Vec<RegionId>,
 }
 
@@ -73,8 +76,7 @@ impl Scene {
         }));
         self.awake = rows.len();
         let beside = |sleeper: &Sleeper| guests.is_some_and(|bounds| bounds.holds(sleeper.bounds.centre()));
-        let near =
-            node.seam.sleepers.iter().filter(|(_, sleeper)| whole || sleeper.edge <= depth || beside(sleeper));
+        let near = node.seam.sleepers.iter().filter(|(_, sleeper)| whole || sleeper.edge <= depth || beside(sleeper));
         rows.extend(near.map(|(nid, sleeper)| Row {
             nid: *nid,
             position: sleeper.bounds.centre(),
@@ -88,6 +90,7 @@ impl Scene {
             speed: aura.speed,
             asleep: aura.speed == 0.0,
         }));
+        self.expected = node.expected_speeds();
         self.fastest = rows.iter().map(|row| row.speed).fold(0.0, f32::max);
         self.grid.build(rows.iter().map(|row| (row.position, row.speed)));
         self.near.clear();
@@ -124,7 +127,9 @@ impl Scene {
             Near { bounds: Aabb::around(position, Vec3::ZERO), speed: around, gain: horizon.gravity, look_ahead: 0 }
         };
         let look_ahead = horizon.look_ahead() + self.corner(node, &near.bounds) * horizon.legs;
-        let near = Near { speed: near.speed.min(horizon.speed.max(speed)), look_ahead, ..near };
+        let expected = self.expected.get(&nid).copied().unwrap_or(0.0);
+        let speed = near.speed.min(horizon.speed.max(speed)).max(expected);
+        let near = Near { speed, look_ahead, ..near };
         self.near[row as usize] = Some(near);
         near
     }

@@ -70,7 +70,7 @@ impl Node {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::NodeConfig;
+    use crate::config::{NodeConfig, Policy};
     use nimbus_model::{BodyDesc, Layout, Nid, Pose, RegionId, Shape, Vec3, Velocity, World};
     use nimbus_space::PartitionMap;
     use nimbus_wire::GatewayId;
@@ -87,7 +87,8 @@ mod tests {
             Velocity::linear(Vec3::X * 30.0),
         );
         let map = PartitionMap::from_layout(&world.layout).unwrap();
-        let config = NodeConfig { gateways: vec![GatewayId(0)], ..NodeConfig::new(RegionId(0)) };
+        let policy = Policy::Exclusive;
+        let config = NodeConfig { gateways: vec![GatewayId(0)], policy, ..NodeConfig::new(RegionId(0)) };
         Node::new(config, Arc::new(world), 1, map, Tick(0))
     }
 

@@ -31,6 +31,11 @@ impl BodyView<'_> {
         tight_aabb(self.shape, self.body.position())
     }
 
+    /// Its mass, kilograms.
+    pub fn mass(&self) -> f32 {
+        self.body.mass()
+    }
+
     /// The acceleration that the force set on it gives it, m/s2.
     pub fn drive(&self) -> f32 {
         let force = self.body.user_force();

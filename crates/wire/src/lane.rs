@@ -327,10 +327,10 @@ mod tests {
         let mut former = Outgoing::default();
         former.push(Tick(1), item(1));
         let mut resumed = former.clone();
-        assert!(former.poll(Tick(1), 0).is_some());
+        assert!(former.poll(Tick(1), 0, RESEND_TICKS).is_some());
         assert!(!resumed.was_sent(1));
         resumed.resume();
         assert!(resumed.was_sent(1) && !resumed.was_sent(2));
-        assert_eq!(resumed.poll(Tick(40), 0).unwrap().items.len(), 1, "and says it again");
+        assert_eq!(resumed.poll(Tick(40), 0, RESEND_TICKS).unwrap().items.len(), 1, "and says it again");
     }
 }

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use nimbus_model::{BodyDesc, Layout, Nid, Pose, RegionId, Shape, Tick, Vec3, Velocity, World};
-use nimbus_node::{Node, NodeConfig};
+use nimbus_node::{Node, NodeConfig, Policy};
 use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, Frame, GatewayId};
 use std::sync::Arc;
@@ -43,6 +43,8 @@ impl Pair {
             let mut config = NodeConfig::new(RegionId(region));
             config.gateways = vec![GatewayId(0)];
             config.log = true;
+            // The mechanism is what these tests look at; this policy uses it in the simplest way.
+            config.policy = Policy::Exclusive;
             configure(&mut config);
             Node::new(config, world.clone(), 1, map.clone(), Tick(0))
         };

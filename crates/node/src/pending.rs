@@ -1,0 +1,111 @@
+//! Commands near a seam. A body that appears or is pushed there takes its neighbours by surprise, so the command takes
+//! effect only when everybody near has had the time to hear of it.
+
+use nimbus_model::{BodyDesc, Motion, Nid, RegionId, Tick, Vec3};
+use nimbus_wire::{Aura, Command, CommandRef, Order};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::announce::box_of;
+use crate::config::Policy;
+use crate::node::Node;
+
+/// Most commands that wait near the seams of one server.
+const PENDING_MAX: usize = 4_096;
+
+/// A command that waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Waiting {
+    /// A body that will appear, and who asked for it.
+    Spawn { nid: Nid, desc: Arc<BodyDesc>, motion: Motion, by: CommandRef },
+    /// A push to come.
+    Push(Order),
+}
+
+/// Commands that wait for their tick, in the order in which they came.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Pending {
+    waiting: Vec<(Tick, Waiting)>,
+}
+
+impl Node {
+    /// True when something that happens here must be known elsewhere first.
+    fn is_near_seam(&self, position: Vec3) -> bool {
+        let near = self.announced_from() + 2.0 * self.seam.largest_m;
+        self.config.policy == Policy::Aura
+            && self.map.regions().len() > 1
+            && self.map.distance_to_boundary(self.config.region, position) <= near
+    }
+
+    /// Keeps a command for later if it must wait. A spawn must have been found good.
+    pub(crate) fn must_wait(&mut self, order: &Order) -> bool {
+        let position = match &order.command {
+            Command::Spawn { motion, .. } => Some(motion.pose.position),
+            Command::Push { nid, .. } => self.physics.view(*nid).map(|body| body.pose.position),
+            Command::Despawn { .. } => None,
+        };
+        let waits = position.is_some_and(|position| self.is_near_seam(position));
+        if !waits || self.pending.waiting.len() >= PENDING_MAX {
+            return false;
+        }
+        let waiting = match &order.command {
+            Command::Spawn { desc, motion } => {
+                self.seam.largest_m = self.seam.largest_m.max(desc.shape.bounding_radius());
+                Waiting::Spawn { nid: self.next_nid(), desc: desc.clone(), motion: *motion, by: order.by }
+            }
+            _ => Waiting::Push(order.clone()),
+        };
+        self.counters.orders_delayed += 1;
+        self.pending.waiting.push((self.now + 2 * self.horizon.legs, waiting));
+        true
+    }
+
+    /// Carries out what has waited long enough.
+    pub(crate) fn end_waits(&mut self) {
+        let now = self.now;
+        let (due, later) = std::mem::take(&mut self.pending.waiting).into_iter().partition(|(at, _)| *at <= now);
+        self.pending.waiting = later;
+        let due: Vec<(Tick, Waiting)> = due;
+        for (_, waiting) in due {
+            match waiting {
+                Waiting::Spawn { nid, desc, motion, by } => {
+                    let outcome = self.spawn(nid, desc, motion);
+                    self.reply(by, outcome);
+                }
+                Waiting::Push(order) => self.carry_out_now(order),
+            }
+        }
+    }
+
+    /// The speeds that bodies will have once the pushes that wait for them have come.
+    pub(crate) fn expected_speeds(&self) -> BTreeMap<Nid, f32> {
+        let mut speeds = BTreeMap::new();
+        for (_, waiting) in &self.pending.waiting {
+            if let Waiting::Push(Order { command: Command::Push { nid, impulse }, .. }) = waiting
+                && let Some(body) = self.physics.view(*nid)
+            {
+                let speed = (body.velocity.linear + *impulse / body.mass().max(1e-6)).length();
+                let known: &mut f32 = speeds.entry(*nid).or_default();
+                *known = known.max(speed.min(self.world.speed_max()));
+            }
+        }
+        speeds
+    }
+
+    /// Announces bodies that will appear.
+    pub(crate) fn announce_spawns(&self, outgoing: &mut BTreeMap<RegionId, Vec<Aura>>) {
+        let mut targets = Vec::new();
+        for (at, waiting) in &self.pending.waiting {
+            if let Waiting::Spawn { nid, desc, motion, .. } = waiting {
+                self.targets(motion.pose.position, desc.shape.bounding_radius(), &mut targets);
+                let speed = motion.velocity.linear.length();
+                let bounds = box_of(desc, &motion.pose);
+                for to in &targets {
+                    let aura = Aura { nid: *nid, host: self.config.region, tick: *at, bounds, speed };
+                    outgoing.entry(*to).or_default().push(aura);
+                }
+            }
+        }
+    }
+}
