@@ -5,7 +5,6 @@ use nimbus_model::{Aabb, BodyDesc, Nid, Pose, RegionId, Tick, Vec3, World};
 use nimbus_wire::{AURAS_PER_FRAME, Address, Aura, AuraFrame, Content, Frame, Item};
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::Planted;
 use crate::node::Node;
 use crate::outbox::REGION_LANE_MAX;
 use crate::scene::Scene;
@@ -81,8 +80,8 @@ impl Node {
         self.seam.outgoing = outgoing;
     }
 
-    /// How near to another region a body is announced there, measured from its surface, metres. One leg more than the
-    /// judgement needs, so that one lost frame costs nothing, and two for every further server at a corner.
+    /// How near to another region a body is announced there, measured from its surface, metres. Two legs more than the
+    /// judgement needs: one lost frame costs nothing, and a further server at a corner is heard in time.
     pub(crate) fn announced_from(&self) -> f32 {
         let leg = self.horizon.speed * self.horizon.tick_s * self.horizon.legs as f32;
         self.horizon.depth_m() + 2.0 * leg + self.seam.largest_m
@@ -124,9 +123,6 @@ impl Node {
 
     /// Bodies that injections will add soon are announced before they exist.
     fn announce_births(&self, outgoing: &mut BTreeMap<RegionId, Vec<Aura>>) {
-        if self.config.planted == Some(Planted::SuddenBirths) {
-            return;
-        }
         let world = &self.world;
         let mut targets = Vec::new();
         for ahead in 1..=2 * self.horizon.legs {

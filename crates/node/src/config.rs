@@ -90,8 +90,8 @@ pub enum Planted {
     UnloggedOrder,
     /// Auras pull in both directions, whatever the ranks.
     NoRanks,
-    /// Bodies that injections add are not announced before they exist.
-    SuddenBirths,
+    /// Auras of neighbours draw nothing.
+    DeafToAuras,
     /// A group that arrives late is not caught up.
     NoCatchUp,
     /// What a neighbour says takes effect before its backup has it.
@@ -124,7 +124,7 @@ impl Planted {
         ("skipped-births", Planted::SkippedBirths),
         ("unlogged-order", Planted::UnloggedOrder),
         ("no-ranks", Planted::NoRanks),
-        ("sudden-births", Planted::SuddenBirths),
+        ("deaf-to-auras", Planted::DeafToAuras),
         ("no-catch-up", Planted::NoCatchUp),
         ("adopt-without-commit", Planted::AdoptWithoutCommit),
         ("ack-before-kept", Planted::AckBeforeKept),

@@ -12,14 +12,18 @@ use crate::node::Node;
 use crate::scene::Scene;
 use crate::seam::{Parted, Seam};
 
+/// More servers than two can meet in one point by this many: eight octants.
+const CORNER_MAX: u64 = 6;
+
 impl Node {
     /// Gives away every cluster that may soon touch a body of a server of lower rank. Returns what is gone.
     pub(crate) fn pull(&mut self, scene: &mut Scene) -> BTreeSet<Nid> {
         let mut hits: BTreeMap<u32, RegionId> = BTreeMap::new();
         let auras = std::mem::take(&mut scene.auras);
         let mut found = Vec::new();
+        let most = self.map.regions().len().saturating_sub(2) as u64;
         for aura in auras.iter().filter(|aura| self.pulls(aura)) {
-            let corners = if self.seam.cornered { 2 * self.horizon.legs } else { 0 };
+            let corners = if self.seam.cornered { CORNER_MAX.min(most) * self.horizon.legs } else { 0 };
             let ticks = self.horizon.look_ahead() + corners;
             let gap = self.horizon.fixed_m.unwrap_or(0.0)
                 + scene.farthest(&self.horizon, ticks)
@@ -40,7 +44,7 @@ impl Node {
         let mut gone: BTreeSet<Nid> = BTreeSet::new();
         let mut done: BTreeSet<u32> = BTreeSet::new();
         let mut batches: BTreeMap<RegionId, Vec<Vec<u32>>> = BTreeMap::new();
-        for (&hit, _) in &hits {
+        for &hit in hits.keys() {
             if done.contains(&hit) {
                 continue;
             }
@@ -90,7 +94,8 @@ impl Node {
 
     /// True when an aura draws bodies away from here.
     fn pulls(&self, aura: &Aura) -> bool {
-        let drawn = self.outranks(aura.host, self.config.region);
+        let deaf = self.config.planted == Some(Planted::DeafToAuras);
+        let drawn = self.outranks(aura.host, self.config.region) && !deaf;
         drawn || (self.config.planted == Some(Planted::NoRanks) && aura.host != self.config.region)
     }
 

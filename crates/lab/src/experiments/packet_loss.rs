@@ -94,10 +94,12 @@ fn share_late(tally: &Tally) -> f64 {
 }
 
 fn meets(loss: u32, tally: &Tally) -> bool {
-    let late_max = match loss {
-        0..=NONE_LATE_PERCENT => 0.0,
-        ..=FEW_LATE_PERCENT => FEW,
-        _ => 1.0,
+    let late_max = if loss <= NONE_LATE_PERCENT {
+        0.0
+    } else if loss <= FEW_LATE_PERCENT {
+        FEW
+    } else {
+        1.0
     };
     tally.missed + tally.lost + tally.duplicated == 0 && share_late(tally) <= late_max
 }

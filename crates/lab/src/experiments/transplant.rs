@@ -36,9 +36,9 @@ struct Stack {
     warm: bool,
 }
 
-/// The engine goes on with the lever arms of a touch while it moves by less than its recycling distance, 50 mm, and takes
-/// new ones when the stack arrives. The stack then finds a new balance and sways slowly by some millimetres; with a
-/// recycling distance of 3 mm it hardly does, but every step costs a tenth more.
+/// The engine goes on with the lever arms of a touch while it moves by less than its recycling distance and takes new ones
+/// when the stack arrives. Askew stacks show it: with the engine's own 50 mm they sway by a centimetre, with ours they
+/// hardly do.
 const STACKS: [Stack; 4] = [
     Stack { name: "slightly askew, impulses travel", askew_m: 0.005, turned: 0.01, warm: true },
     Stack { name: "slightly askew, without impulses", askew_m: 0.005, turned: 0.01, warm: false },

@@ -27,7 +27,7 @@ pub(crate) struct Universe {
     /// Size of the scene; 1 is full size
     #[arg(long, default_value_t = 1.0)]
     scale: f32,
-    /// Who should own what: exclusive, or forgetful (the reference that loses bodies)
+    /// Who should own what: aura, or the references exclusive (collisions at boundaries come late) and forgetful (loses bodies)
     #[arg(long, default_value = "aura", value_parser = policy)]
     policy: Policy,
     /// What goes wrong: all, none, or a list such as loss,stall,map
