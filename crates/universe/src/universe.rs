@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crate::actor::Actor;
 use crate::checkers::{Checkers, ReplayProof};
 use crate::config::{NodeCost, Outcome, UniverseConfig, UniverseError};
-use crate::faults::Fault;
+use crate::faults::{Fault, Faults};
 use crate::network::{MS, Nanos, Network};
 use crate::plan::Plan;
 use crate::players::Players;
@@ -140,7 +140,7 @@ impl Universe {
             queue: Queue::new(),
             now: 0,
             tick: Tick(0),
-            checkers: Checkers::default(),
+            checkers: Checkers::new(config.policy),
             proofs: Vec::new(),
             outcome: Outcome { costs: vec![NodeCost::default(); count], ..Outcome::default() },
             config,
@@ -158,6 +158,9 @@ impl Universe {
             self.advance();
             progress(self.tick);
             if self.config.checked {
+                if self.keeps_promises() {
+                    self.inspect_seams();
+                }
                 if self.tick.0.is_multiple_of(INSPECT_TICKS) {
                     self.inspect();
                 }
@@ -203,6 +206,11 @@ impl Universe {
     /// The servers, in order of region.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
+    }
+
+    /// The servers, to be given orders that no client could give.
+    pub fn nodes_mut(&mut self) -> &mut [Node] {
+        &mut self.nodes
     }
 
     /// Lets one tick of the timeline pass everywhere it can.
@@ -318,6 +326,9 @@ impl Universe {
         let start = self.config.measured.then(ThreadTime::now);
         let mut frames = Vec::new();
         node.emit(&mut frames);
+        if self.config.checked && self.keeps_promises() {
+            self.checkers.depart(&self.nodes[i], &frames);
+        }
         let from = Actor::Node(i as u16);
         let sent: Vec<(Actor, Arc<[u8]>)> = frames.iter().map(|f| (actor(f.to), f.encode().into())).collect();
         if let Some(start) = start {
@@ -492,6 +503,16 @@ impl Universe {
         if let Some(proof) = self.proofs.get_mut(i) {
             proof.extend(log);
         }
+    }
+
+    /// True while nothing happened that the policy does not answer for.
+    fn keeps_promises(&self) -> bool {
+        self.config.faults == Faults::default() && self.outcome.breaches.is_empty()
+    }
+
+    fn inspect_seams(&mut self) {
+        let scene = self.checkers.scene(self.tick, &self.nodes, &self.gateway, &self.clients, &self.recovery);
+        self.checkers.inspect_seams(&scene);
     }
 
     fn inspect(&mut self) {

@@ -1,7 +1,7 @@
 //! Whole clusters under virtual time.
 
 use nimbus_node::{Planted, Policy};
-use nimbus_universe::{Faults, Outcome, Swarm, Universe, UniverseConfig};
+use nimbus_universe::{Faults, LinkModel, Outcome, Swarm, Universe, UniverseConfig};
 
 fn run(config: UniverseConfig) -> Outcome {
     Universe::new(config).expect("the configuration is good").run(|_| {})
@@ -15,7 +15,7 @@ fn assert_clean(outcome: &Outcome, what: &str) {
 /// State of `crossing` on four servers, seed 7, after 300 ticks.
 ///
 /// Minted again only with a written reason, in the commit that changes it. To mint: run this test and read the message.
-const GOLDEN: u64 = 0xb24dc0d7d37aa1f2;
+const GOLDEN: u64 = 0x725c54bb1ce5ab70;
 
 #[test]
 fn the_state_after_a_run_is_golden() {
@@ -64,6 +64,7 @@ fn nothing_breaks_when_everything_goes_wrong() {
 #[test]
 fn servers_that_wake_rarely_run_every_tick_they_missed() {
     let mut config = UniverseConfig::new("crossing", 3, 5, 300);
+    config.policy = Policy::Exclusive;
     let every_tick = run(config.clone());
     config.frame_ns = Some(50_000_000);
     let outcome = run(config);
@@ -96,12 +97,13 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
         Planted::SkippedBirths => &["births"],
         Planted::UnloggedOrder => &["replay"],
         Planted::NoRanks => &["thrashing"],
-        Planted::SuddenBirths => &["apart"],
+        Planted::DeafToAuras => &["apart"],
         Planted::NoCatchUp => &["no missed ticks"],
-        Planted::AdoptWithoutCommit | Planted::SameEpochRestart => &["one owner"],
+        Planted::AdoptWithoutCommit => &["one owner"],
+        Planted::SameEpochRestart => &["one owner", "bounded queues"],
         Planted::AckBeforeKept => &["conservation", "bounded queues", "one owner"],
         Planted::CommitWithoutEpoch | Planted::StaleSeed | Planted::BackupReorders => {
-            &["durable", "one owner", "conservation", "bounded queues", "mirror"]
+            &["durable", "one owner", "conservation", "bounded queues", "mirror", "one era"]
         }
     }
 }
@@ -110,12 +112,19 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
 fn every_planted_bug_is_found() {
     for (name, planted) in Planted::ALL {
         let mut base = UniverseConfig::new("crossing", 4, 0, 300);
+        base.commands = true;
         base.faults = match planted {
+            // What is promised is promised for a network that keeps its own promises.
+            Planted::NoRanks | Planted::DeafToAuras => {
+                base.link = Some(LinkModel::default());
+                base.commands = false;
+                base.ticks = 120;
+                Faults::default()
+            }
             // Two lives of a region must speak within a few ticks of each other, so nothing else may slow them down.
             Planted::CommitWithoutEpoch => "reordering,jitter,crash,suspicion".parse().unwrap(),
             _ => Faults::all(),
         };
-        base.commands = true;
         base.planted = Some(planted);
         let swarm = Swarm { base, first_seed: 1, seeds: 60, vary_servers: true, stop_at_first: true };
         let report = swarm.run(2, |_| {}).unwrap();
@@ -158,6 +167,7 @@ fn what_a_crash_undoes_never_happened_and_nothing_else_is_lost() {
 #[test]
 fn on_a_quiet_network_backups_hold_nobody_up() {
     let mut config = UniverseConfig::new("crossing", 3, 3, 300);
+    config.policy = Policy::Exclusive;
     let without = run(config.clone());
     config.faults = "suspicion".parse().unwrap();
     let with = run(config);

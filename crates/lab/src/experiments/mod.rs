@@ -2,6 +2,7 @@
 
 mod aura_correctness;
 mod aura_scalability;
+mod authority_swap;
 mod collision;
 mod insertion_cost;
 mod node_memory;
@@ -13,11 +14,12 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 9] = [
+pub(crate) const ALL: [Experiment; 10] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
     transplant::EXPERIMENT,
+    authority_swap::EXPERIMENT,
     insertion_cost::EXPERIMENT,
     universe_speed::EXPERIMENT,
     node_overhead::EXPERIMENT,

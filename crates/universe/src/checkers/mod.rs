@@ -3,20 +3,24 @@
 //! Checkers are told every [`Event`] as it happens and look at the whole cluster from time to time. They see what no
 //! server can see, and they have no other source of truth than that.
 
+mod apart;
 mod births;
 mod conservation;
 mod durable;
 mod mirror;
+mod missed_ticks;
 mod one_owner;
 mod queues;
 mod replay;
 mod sound_state;
 mod stamps;
+mod thrashing;
 
 use nimbus_client::Client;
 use nimbus_gateway::Gateway;
 use nimbus_model::{Nid, Tick};
-use nimbus_node::{Event, Node};
+use nimbus_node::{Event, Node, Policy};
+use nimbus_wire::Frame;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -59,12 +63,16 @@ pub(crate) struct Scene<'a> {
 /// All checkers, and what they found.
 #[derive(Default)]
 pub(crate) struct Checkers {
+    policy: Policy,
     /// The newest era any server has begun; what happens in older ones no longer matters.
     era: u16,
     births: births::Births,
     one_owner: one_owner::OneOwner,
     conservation: conservation::Conservation,
     stamps: stamps::MonotoneStamps,
+    apart: apart::Apart,
+    missed_ticks: missed_ticks::MissedTicks,
+    thrashing: thrashing::Thrashing,
     found: Vec<Violation>,
 }
 
@@ -72,6 +80,11 @@ pub(crate) struct Checkers {
 const VIOLATIONS_MAX: usize = 20;
 
 impl Checkers {
+    /// The checkers of a cluster that runs under a policy; some rules are promises of one policy only.
+    pub(crate) fn new(policy: Policy) -> Checkers {
+        Checkers { policy, ..Checkers::default() }
+    }
+
     /// Something happened.
     pub(crate) fn observe(&mut self, event: &Event) {
         if event.era > self.era {
@@ -80,6 +93,7 @@ impl Checkers {
             self.one_owner = one_owner::OneOwner::default();
             self.conservation = conservation::Conservation::default();
             self.stamps = stamps::MonotoneStamps::default();
+            self.thrashing = thrashing::Thrashing::default();
         }
         if event.era < self.era {
             return;
@@ -89,6 +103,10 @@ impl Checkers {
         self.one_owner.observe(event, &mut broken);
         self.conservation.observe(event);
         self.stamps.observe(event, &mut broken);
+        if self.policy == Policy::Aura {
+            self.thrashing.observe(event, &mut broken);
+            self.apart.observe(event);
+        }
         self.note(tick, broken);
     }
 
@@ -119,6 +137,25 @@ impl Checkers {
         self.stamps.inspect(scene, &mut broken);
         sound_state::inspect(scene, &mut broken);
         queues::inspect(scene, &mut broken);
+        if self.policy == Policy::Aura {
+            self.missed_ticks.inspect(scene, &mut broken);
+        }
+        self.note(scene.tick, broken);
+    }
+
+    /// A server gives bodies away in these frames.
+    pub(crate) fn depart(&mut self, node: &Node, frames: &[Frame]) {
+        if self.policy == Policy::Aura {
+            self.apart.depart(node, frames);
+        }
+    }
+
+    /// A look at every tick, for as long as no promise was void.
+    pub(crate) fn inspect_seams(&mut self, scene: &Scene<'_>) {
+        let mut broken = Vec::new();
+        if self.policy == Policy::Aura {
+            self.apart.inspect(scene, &mut broken);
+        }
         self.note(scene.tick, broken);
     }
 
