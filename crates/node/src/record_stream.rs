@@ -43,6 +43,8 @@ pub(crate) struct RecordStream {
     snapshot_at: Tick,
     /// Up to this piece everything was sent at least once.
     sent: u64,
+    /// The piece to send next. A backup takes pieces in sequence only, so when one is lost this goes back to it.
+    next: u64,
     /// When the oldest were last sent.
     sent_at: Tick,
     patience: u64,
@@ -103,6 +105,7 @@ impl RecordStream {
         self.queue_bytes = 0;
         // Numbers go on, so that no piece of before can be mistaken for one of these.
         self.sent = self.last;
+        self.next = self.last + 1;
         (self.sent_at, self.patience) = (tick, PATIENCE_TICKS_MIN);
         self.snapshot_at = tick;
         self.seeds += 1;
@@ -141,14 +144,15 @@ impl RecordStream {
             self.queue.clear();
             self.queue_bytes = 0;
             self.sent = self.last;
+            self.next = self.last + 1;
         }
     }
 
     /// What to send now: the number of the first piece, and the pieces.
     pub(crate) fn poll(&mut self, now: Tick) -> (u64, Vec<Piece>) {
         let oldest = self.last - self.queue.len() as u64 + 1;
-        let unsent = (self.sent + 1).max(oldest);
-        let under_way: usize = self.queue.iter().take((unsent - oldest) as usize).map(|piece| piece.bytes.len()).sum();
+        let next = self.next.max(oldest);
+        let under_way: usize = self.queue.iter().take((next - oldest) as usize).map(|piece| piece.bytes.len()).sum();
         let first = if self.queue_bytes <= REPEATED_BYTES {
             self.sent_at = now;
             oldest
@@ -157,9 +161,9 @@ impl RecordStream {
             self.sent_at = now;
             oldest
         } else if under_way < WINDOW_BYTES {
-            unsent
+            next
         } else {
-            return (unsent, Vec::new());
+            return (next, Vec::new());
         };
         let mut pieces: Vec<Piece> = Vec::new();
         let mut bytes = 0;
@@ -171,7 +175,8 @@ impl RecordStream {
             pieces.push(piece.clone());
         }
         self.bytes_sent += pieces.iter().map(|piece| piece.bytes.len() as u64).sum::<u64>();
-        self.sent = self.sent.max(first + pieces.len() as u64 - 1);
+        self.next = first + pieces.len() as u64;
+        self.sent = self.sent.max(self.next - 1);
         (first, pieces)
     }
 

@@ -121,6 +121,11 @@ fn every_planted_bug_is_found() {
                 base.ticks = 120;
                 Faults::default()
             }
+            // A body that is taken twice draws others after it, each of them twice: the simplest policy ends sooner.
+            Planted::NoDedup => {
+                base.policy = Policy::Exclusive;
+                Faults::all()
+            }
             // Two lives of a region must speak within a few ticks of each other, so nothing else may slow them down.
             Planted::CommitWithoutEpoch => "reordering,jitter,crash,suspicion".parse().unwrap(),
             _ => Faults::all(),
