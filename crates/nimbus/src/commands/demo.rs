@@ -1,9 +1,11 @@
 //! `nimbus demo`: a scene in one process, with the viewer in the browser.
 
 use clap::Args;
+use nimbus::node::Policy;
 use nimbus::runtime::EmbeddedConfig;
 
 use crate::commands::run::{Serving, serve};
+use crate::commands::universe::policy;
 use crate::exit::Verdict;
 use crate::worlds;
 
@@ -16,6 +18,10 @@ pub(crate) struct Demo {
     /// Which scene to begin with
     #[arg(long, default_value = "showcase")]
     scene: String,
+    /// Who should own what: exclusive, or aura (exact collisions across servers; in the crowd of the first scene one server
+    /// comes to own nearly everything)
+    #[arg(long, default_value = "exclusive", value_parser = policy)]
+    policy: Policy,
     #[command(flatten)]
     serving: Serving,
 }
@@ -23,7 +29,8 @@ pub(crate) struct Demo {
 impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<Verdict> {
         let world = worlds::scene(&self.scene, self.servers, 1, 1.0)?;
-        let config = EmbeddedConfig { servers: self.servers, scenes: worlds::choice(), ..EmbeddedConfig::new(world) };
+        let (servers, policy) = (self.servers, self.policy);
+        let config = EmbeddedConfig { servers, policy, scenes: worlds::choice(), ..EmbeddedConfig::new(world) };
         serve(config, &self.serving)
     }
 }

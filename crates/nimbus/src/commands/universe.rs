@@ -174,7 +174,8 @@ fn progress_bar(length: u64, unit: &str) -> ProgressBar {
     bar
 }
 
-fn policy(name: &str) -> Result<Policy, String> {
+/// The policy of this name.
+pub(crate) fn policy(name: &str) -> Result<Policy, String> {
     match name {
         "exclusive" => Ok(Policy::Exclusive),
         "forgetful" => Ok(Policy::Forgetful),
