@@ -124,47 +124,22 @@ impl Frame {
     /// The frame as bytes.
     pub fn encode(&self) -> Vec<u8> {
         let header = Header { from: self.from, to: self.to, era: self.era, epoch: self.epoch, tick: self.tick };
-        let mut bytes = vec![PROTOCOL_VERSION];
         match &self.content {
-            Content::Lane(lane) => {
-                bytes.push(KIND_LANE);
-                let body = bitcode::serialize(&(header, lane)).expect("plain data always serialises");
-                bytes.extend_from_slice(&body);
-            }
-            Content::Auras(auras) => {
-                bytes.push(KIND_AURAS);
-                let body = bitcode::serialize(&(header, auras)).expect("plain data always serialises");
-                bytes.extend_from_slice(&body);
-            }
-            Content::Records(records) => {
-                bytes.push(KIND_RECORDS);
-                let body = bitcode::serialize(&(header, records)).expect("plain data always serialises");
-                bytes.extend_from_slice(&body);
-            }
-            Content::Kept(kept) => {
-                bytes.push(KIND_KEPT);
-                let body = bitcode::serialize(&(header, kept)).expect("plain data always serialises");
-                bytes.extend_from_slice(&body);
-            }
-            Content::Commit(commit) => {
-                bytes.push(KIND_COMMIT);
-                let body = bitcode::serialize(&(header, commit)).expect("plain data always serialises");
-                bytes.extend_from_slice(&body);
-            }
+            Content::Lane(lane) => written(KIND_LANE, &(header, lane)),
+            Content::Auras(auras) => written(KIND_AURAS, &(header, auras)),
+            Content::Seams(report) => written(KIND_SEAMS, &(header, report)),
+            Content::Records(records) => written(KIND_RECORDS, &(header, records)),
+            Content::Kept(kept) => written(KIND_KEPT, &(header, kept)),
+            Content::Commit(commit) => written(KIND_COMMIT, &(header, commit)),
             Content::States(updates) => {
-                bytes.push(KIND_STATES);
                 let head = bitcode::serialize(&header).expect("plain data always serialises");
-                bytes.push(u8::try_from(head.len()).expect("a header is a few bytes"));
+                let length = u8::try_from(head.len()).expect("a header is a few bytes");
+                let mut bytes = vec![PROTOCOL_VERSION, KIND_STATES, length];
                 bytes.extend_from_slice(&head);
                 states::encode(updates, &mut bytes);
-            }
-            Content::Seams(report) => {
-                bytes.push(KIND_SEAMS);
-                let body = bitcode::serialize(&(header, report)).expect("plain data always serialises");
-                bytes.extend_from_slice(&body);
+                bytes
             }
         }
-        bytes
     }
 
     /// Bytes from outside as a frame, or why they are none.
@@ -227,6 +202,14 @@ impl Frame {
         let Header { from, to, era, epoch, tick } = header;
         Ok(Frame { from, to, era, epoch, tick, content })
     }
+}
+
+/// A frame of plain data.
+fn written(kind: u8, content: &impl Serialize) -> Vec<u8> {
+    let body = bitcode::serialize(content).expect("plain data always serialises");
+    let mut bytes = vec![PROTOCOL_VERSION, kind];
+    bytes.extend_from_slice(&body);
+    bytes
 }
 
 #[cfg(test)]
