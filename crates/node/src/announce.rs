@@ -5,9 +5,10 @@ use nimbus_model::{Aabb, BodyDesc, Nid, Pose, RegionId, Tick, Vec3, World};
 use nimbus_wire::{AURAS_PER_FRAME, Address, Aura, AuraFrame, Content, Frame, Item};
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::horizon::Horizon;
 use crate::node::Node;
 use crate::outbox::REGION_LANE_MAX;
-use crate::scene::Scene;
+use crate::scene::{Gap, Scene};
 use crate::seam::Sleeper;
 
 /// A body that fell asleep is still announced for so long, in case the word that it lies still is lost; one that woke
@@ -20,48 +21,47 @@ impl Node {
         self.forget_parted();
         let mut outgoing: BTreeMap<RegionId, Vec<Aura>> = BTreeMap::new();
         let mut rests: BTreeMap<RegionId, Vec<Aura>> = BTreeMap::new();
-        let mut wanted: Vec<(u32, RegionId)> = Vec::new();
+        let mut wanted: Vec<(RegionId, u32)> = Vec::new();
         let mut targets = Vec::new();
         let far = self.announced_from();
         for row in 0..scene.own as u32 {
             let at = scene.rows[row as usize];
-            if self.map.distance_to_boundary(self.config.region, at.position) > far + self.seam.largest_m {
-                continue;
+            if at.edge <= far + self.seam.largest_m {
+                let speed = scene.near(self, row).speed;
+                self.targets(at.position, self.seam.largest_m, speed, &mut targets);
+                wanted.extend(targets.iter().map(|to| (*to, row)));
             }
-            self.targets(at.position, self.seam.largest_m, &mut targets);
-            wanted.extend(targets.iter().map(|to| (row, *to)));
         }
         // What lies near bodies that others have outside their regions.
-        let auras = std::mem::take(&mut scene.auras);
-        for aura in auras.iter().filter(|aura| self.outranks(self.config.region, aura.host)) {
-            scene.own_within(self, &aura.bounds, far, |row| wanted.push((row, aura.host)));
+        for aura in scene.auras.iter().filter(|aura| self.outranks(self.config.region, aura.host)) {
+            scene.own_within(&self.horizon, &aura.bounds, Gap::Within(far), |row| wanted.push((aura.host, row)));
         }
-        scene.auras = auras;
         wanted.sort_unstable();
         wanted.dedup();
+        wanted.retain(|(_, row)| self.hosted.contains(scene.rows[*row as usize].nid));
 
         self.seam.shown.clear();
-        let mut shown = u32::MAX;
-        for (row, to) in wanted {
-            let at = scene.rows[row as usize];
-            if !self.hosted.contains(at.nid) {
-                continue;
-            }
-            let near = scene.near(self, row);
-            let aura =
-                Aura { nid: at.nid, host: self.config.region, tick: self.now, bounds: near.bounds, speed: near.speed };
-            let slept = self.seam.sleepers.get(&at.nid).map(|sleeper| self.now.since(sleeper.since));
-            if near.speed > 0.0 || slept.is_none_or(|ticks| ticks < OVERLAP_TICKS) {
-                outgoing.entry(to).or_default().push(aura);
-                if shown != row {
-                    shown = row;
-                    self.seam.shown.push(aura);
+        for group in wanted.chunk_by(|one, two| one.0 == two.0) {
+            let to = group[0].0;
+            let moving = outgoing.entry(to).or_default();
+            for &(_, row) in group {
+                let at = scene.rows[row as usize];
+                let near = scene.near(self, row);
+                let (host, bounds, speed) = (self.config.region, near.bounds, near.speed);
+                let aura = Aura { nid: at.nid, host, tick: self.now, bounds, speed };
+                let sleeper = if at.asleep { self.seam.sleepers.get(&at.nid) } else { None };
+                let slept = sleeper.map(|sleeper| self.now.since(sleeper.since));
+                if speed > 0.0 || slept.is_none_or(|ticks| ticks < OVERLAP_TICKS) {
+                    moving.push(aura);
+                }
+                if slept.is_some() && self.seam.told.insert((to, at.nid), self.now).is_none() {
+                    rests.entry(to).or_default().push(Aura { speed: 0.0, ..aura });
                 }
             }
-            if slept.is_some() && self.seam.told.insert((to, at.nid), self.now).is_none() {
-                rests.entry(to).or_default().push(Aura { speed: 0.0, ..aura });
-            }
+            self.seam.shown.extend(moving.iter());
         }
+        self.seam.shown.sort_by_key(|aura| aura.nid);
+        self.seam.shown.dedup_by_key(|aura| aura.nid);
         self.announce_parted(&mut outgoing);
         self.announce_births(&mut outgoing);
         self.announce_spawns(&mut outgoing);
@@ -87,8 +87,21 @@ impl Node {
         self.horizon.depth_m() + 2.0 * leg + self.seam.largest_m
     }
 
-    /// Who must know of a body of this server's that reaches this far from its position.
-    pub(crate) fn targets(&self, position: Vec3, radius: f32, out: &mut Vec<RegionId>) {
+    /// The same for a body around which nothing is faster than `speed`, where so many servers beyond two meet. Others may
+    /// be as fast as the world allows.
+    fn announced_within(&self, speed: f32, corner: u64) -> f32 {
+        let Horizon { legs, speed: fastest, gravity, tick_s, fixed_m, .. } = self.horizon;
+        if fixed_m.is_some() {
+            return self.announced_from();
+        }
+        let more = (1 + corner) * legs;
+        let (ours, theirs) = ((2 * legs - 1 + more) as f32 * tick_s, (legs - 1 + more) as f32 * tick_s);
+        let reach = (speed + gravity * ours) * ours + fastest * theirs + self.seam.largest_m;
+        reach.min(self.announced_from())
+    }
+
+    /// Who must know of a body of this server's that reaches this far from its position and may soon be this fast.
+    pub(crate) fn targets(&self, position: Vec3, radius: f32, speed: f32, out: &mut Vec<RegionId>) {
         let reach = Aabb::around(position, Vec3::splat(radius + self.announced_from()));
         self.map.regions_meeting(&reach, out);
         for next in self.next_maps() {
@@ -98,8 +111,10 @@ impl Node {
         }
         let region = self.config.region;
         if self.map.region_at(position) == region {
-            let ranks_change = self.next_maps().next().is_some();
-            out.retain(|to| ranks_change || self.outranks(region, *to));
+            let map_changes = self.next_maps().next().is_some();
+            let within = radius + self.announced_within(speed, out.len().saturating_sub(2) as u64);
+            let concerned = |to: RegionId| self.outranks(region, to) && self.map.distance(to, position) <= within;
+            out.retain(|to| map_changes || concerned(*to));
         } else {
             let near = out.clone();
             let others = near.iter().filter_map(|to| self.seam.foreign.get(to)).flat_map(|foreign| &foreign.others);
@@ -135,7 +150,7 @@ impl Node {
                         continue;
                     }
                     let bounds = box_of(desc, &pose);
-                    self.targets(pose.position, desc.shape.bounding_radius(), &mut targets);
+                    self.targets(pose.position, desc.shape.bounding_radius(), self.horizon.speed, &mut targets);
                     let nid = world.injected_nid(self.era, i, ordinal);
                     let speed = velocity.linear.length().min(self.horizon.speed);
                     for to in &targets {

@@ -98,7 +98,7 @@ impl Node {
         let mut targets = Vec::new();
         for (at, waiting) in &self.pending.waiting {
             if let Waiting::Spawn { nid, desc, motion, .. } = waiting {
-                self.targets(motion.pose.position, desc.shape.bounding_radius(), &mut targets);
+                self.targets(motion.pose.position, desc.shape.bounding_radius(), self.horizon.speed, &mut targets);
                 let speed = motion.velocity.linear.length();
                 let bounds = box_of(desc, &motion.pose);
                 for to in &targets {

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::breach::Factor;
 use crate::config::Planted;
+use crate::horizon::TOUCH_M;
 use crate::node::Node;
-use crate::scene::Scene;
+use crate::scene::{Gap, Scene};
 use crate::seam::{Parted, Seam};
 
 /// More servers than two can meet in one point by this many: eight octants.
@@ -21,15 +22,9 @@ impl Node {
         let mut hits: BTreeMap<u32, RegionId> = BTreeMap::new();
         let auras = std::mem::take(&mut scene.auras);
         let mut found = Vec::new();
-        let most = self.map.regions().len().saturating_sub(2) as u64;
         for aura in auras.iter().filter(|aura| self.pulls(aura)) {
-            let corners = if self.seam.cornered { CORNER_MAX.min(most) * self.horizon.legs } else { 0 };
-            let ticks = self.horizon.look_ahead() + corners;
-            let gap = self.horizon.fixed_m.unwrap_or(0.0)
-                + scene.farthest(&self.horizon, ticks)
-                + self.horizon.reach(aura.speed, self.horizon.gravity, Seam::age(self.now, aura) + ticks);
             found.clear();
-            scene.own_within(self, &aura.bounds, gap, |row| found.push(row));
+            scene.own_within(&self.horizon, &aura.bounds, self.pulling_gap(aura, 0), |row| found.push(row));
             for &row in &found {
                 if hits.get(&row).is_some_and(|host| !self.outranks(aura.host, *host)) {
                     continue;
@@ -77,6 +72,15 @@ impl Node {
         gone
     }
 
+    /// How near a body must be to an aura for [`Scene::may_touch`] to be asked, with the same `more` ticks.
+    pub(crate) fn pulling_gap(&self, aura: &Aura, more: u64) -> Gap {
+        let most = self.map.regions().len().saturating_sub(2) as u64;
+        let corners = if self.seam.cornered { CORNER_MAX.min(most) * self.horizon.legs } else { 0 };
+        let ticks = self.horizon.look_ahead() + corners + more;
+        let reach = self.horizon.reach(aura.speed, self.horizon.gravity, Seam::age(self.now, aura) + ticks);
+        self.horizon.fixed_m.map_or(Gap::Soon(TOUCH_M + reach, ticks), |aura| Gap::Within(TOUCH_M + aura))
+    }
+
     /// Looks at everything and starts anew: a cluster reaches further than was looked.
     fn pull_again(&mut self, scene: &mut Scene) -> BTreeSet<Nid> {
         scene.survey(self, true);
@@ -107,34 +111,49 @@ impl Node {
     /// A body and everything here that it may touch within some ticks, directly or through others, and whatever joints
     /// hold to any of them; sorted. `None` when it may reach what was left out of the scene.
     pub(crate) fn cluster(&self, scene: &mut Scene, start: u32, ticks: u64) -> Option<Vec<u32>> {
-        let mut members: BTreeSet<u32> = BTreeSet::from([start]);
-        let mut open = vec![start];
+        self.cluster_while(scene, start, ticks, |_| true).ok()
+    }
+
+    /// The same, as long as every member is `fit`. Otherwise those found so far, who all belong to one cluster that is
+    /// unfit or may reach what was left out.
+    pub(crate) fn cluster_while(
+        &self,
+        scene: &mut Scene,
+        start: u32,
+        ticks: u64,
+        fit: impl Fn(Nid) -> bool,
+    ) -> Result<Vec<u32>, Vec<u32>> {
+        scene.search();
+        scene.is_new(start);
+        let mut members = vec![start];
         let mut found = Vec::new();
-        while let Some(row) = open.pop() {
-            if scene.is_at_edge(self, row) {
-                return None;
+        let mut next = 0;
+        while let Some(&row) = members.get(next) {
+            next += 1;
+            let nid = scene.rows[row as usize].nid;
+            if scene.is_at_edge(row) || !fit(nid) {
+                return Err(members);
             }
             let near = scene.near(self, row);
-            let own = self.horizon.reach(near.speed, near.gain, ticks);
-            let gap = self.horizon.fixed_m.map_or(own + scene.farthest(&self.horizon, ticks), |aura| 2.0 * aura);
+            let own = TOUCH_M + self.horizon.reach(near.speed, near.gain, ticks);
+            let gap = self.horizon.fixed_m.map_or(Gap::Soon(own, ticks), |aura| Gap::Within(TOUCH_M + 2.0 * aura));
             found.clear();
-            scene.own_within(self, &near.bounds, gap, |other| found.push(other));
-            found.sort_unstable();
+            scene.own_within(&self.horizon, &near.bounds, gap, |other| found.push(other));
             for &other in &found {
-                if !members.contains(&other) && scene.belong_together(self, row, other, ticks) {
-                    members.insert(other);
-                    open.push(other);
+                if scene.belong_together(self, row, other, ticks) && scene.is_new(other) {
+                    members.push(other);
                 }
             }
-            for nid in self.physics.linked(scene.rows[row as usize].nid) {
-                match scene.row_of(nid) {
-                    Some(other) if members.insert(other) => open.push(other),
-                    None if !scene.is_whole() => return None,
+            for linked in self.physics.linked(nid) {
+                match scene.row_of(linked) {
+                    Some(other) if scene.is_new(other) => members.push(other),
+                    None if !scene.is_whole() => return Err(members),
                     _ => {}
                 }
             }
         }
-        Some(members.into_iter().collect())
+        members.sort_unstable();
+        Ok(members)
     }
 
     /// Gives a cluster away and goes on knowing it as an aura of its new host, until that one speaks of it.

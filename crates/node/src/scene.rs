@@ -1,6 +1,6 @@
 //! Everything near at one tick: own bodies and known auras in one grid, and what each may reach.
 
-use nimbus_model::{Aabb, Nid, RegionId, Shape, Vec3};
+use nimbus_model::{Aabb, Nid, Shape, Vec3};
 use nimbus_wire::Aura;
 use std::collections::BTreeMap;
 
@@ -19,16 +19,42 @@ pub(crate) struct Row {
     pub(crate) position: Vec3,
     /// Speed of its centre, m/s.
     pub(crate) speed: f32,
+    /// How far its position is from every other region, metres; zero outside the own one.
+    pub(crate) edge: f32,
     pub(crate) asleep: bool,
 }
 
-/// A body as it is judged: its box, how fast it may be soon, what drives it, and how many ticks to look ahead.
+/// A body as it is judged: its box, how fast it may be soon, and what drives it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Near {
     pub(crate) bounds: Aabb,
     pub(crate) speed: f32,
     pub(crate) gain: f32,
-    pub(crate) look_ahead: u64,
+}
+
+/// Own bodies that are about equally fast. Few are fast; whoever looks for slow ones need not look far.
+#[derive(Clone, Debug, Default)]
+struct Layer {
+    grid: Grid,
+    /// The most that any of its bodies has.
+    speed: f32,
+    gain: f32,
+    /// Greatest distance along an axis from the position of a body to the end of its box.
+    size: f32,
+}
+
+/// Own bodies slower than so many m/s are in one layer; the fastest are in a further one,
+const LAYERS: [f32; 2] = [2.0, 8.0];
+/// and those not judged yet in the last.
+const INNER: usize = LAYERS.len() + 1;
+
+/// Whose distance from a box is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Gap {
+    /// Everybody whose box may be so near, metres.
+    Within(f32),
+    /// Everybody who may come so near, metres, within so many ticks.
+    Soon(f32, u64),
 }
 
 /// Everything near at one tick. Rows of own bodies come first, then those of auras.
@@ -44,10 +70,13 @@ pub(crate) struct Scene {
     pub(crate) auras: Vec<Aura>,
     grid: Grid,
     near: Vec<Option<Near>>,
-    fastest: f32,
+    layers: [Layer; INNER + 1],
+    layer_of: Vec<u8>,
+    /// By own row, the last search that came by.
+    seen: Vec<u32>,
+    searches: u32,
     /// What pushes that wait will make of bodies.
     expected: BTreeMap<Nid, f32>,
-    regions: Vec<RegionId>,
 }
 
 impl Scene {
@@ -56,31 +85,36 @@ impl Scene {
         let Scene { rows, auras, .. } = self;
         node.seam.known(|nid| node.hosted.contains(nid), auras);
         let (map, region) = (&node.map, node.config.region);
-        let deep = |position: Vec3, depth: f32| map.distance_to_boundary(region, position) > depth;
+        let edge = |position: Vec3| map.distance_to_boundary(region, position);
         // What lies deep inside matters only to what others have there, or to a cluster that reaches so far.
         let depth = node.announced_from() + 2.0 * node.seam.largest_m + MARGIN_M;
-        let guests = auras.iter().filter(|aura| deep(aura.bounds.centre(), depth - MARGIN_M));
+        let guests = auras.iter().filter(|aura| edge(aura.bounds.centre()) > depth - MARGIN_M);
         let guests = guests.map(|aura| aura.bounds).reduce(|one, two| one.union(&two));
         let guests = guests.map(|bounds| bounds.grown(node.announced_from() + MARGIN_M));
         self.depth = if whole { f32::INFINITY } else { depth };
         self.guests = guests;
         rows.clear();
+        let inner: Vec<Aabb> = map.leaves(region).map(|leaf| leaf.grown(-depth)).collect();
         let beside_guests = |position: Vec3| guests.is_some_and(|bounds| bounds.holds(position));
-        let is_near = |position: Vec3| whole || !deep(position, depth) || beside_guests(position);
-        let near = node.moved.iter().filter(|moved| is_near(moved.pose.position));
-        rows.extend(near.map(|moved| Row {
-            nid: moved.nid,
-            position: moved.pose.position,
-            speed: moved.velocity.linear.length(),
-            asleep: false,
-        }));
+        for moved in &node.moved {
+            let position = moved.pose.position;
+            let deep = inner.iter().any(|leaf| leaf.holds(position));
+            if !whole && deep && !beside_guests(position) {
+                continue;
+            }
+            let (edge, speed) = (edge(position), moved.velocity.linear.length());
+            if whole || edge <= depth || beside_guests(position) {
+                rows.push(Row { nid: moved.nid, position, speed, edge, asleep: false });
+            }
+        }
         self.awake = rows.len();
-        let beside = |sleeper: &Sleeper| guests.is_some_and(|bounds| bounds.holds(sleeper.bounds.centre()));
+        let beside = |sleeper: &Sleeper| beside_guests(sleeper.bounds.centre());
         let near = node.seam.sleepers.iter().filter(|(_, sleeper)| whole || sleeper.edge <= depth || beside(sleeper));
         rows.extend(near.map(|(nid, sleeper)| Row {
             nid: *nid,
             position: sleeper.bounds.centre(),
             speed: 0.0,
+            edge: sleeper.edge,
             asleep: true,
         }));
         self.own = rows.len();
@@ -88,13 +122,50 @@ impl Scene {
             nid: aura.nid,
             position: aura.bounds.centre(),
             speed: aura.speed,
+            edge: 0.0,
             asleep: aura.speed == 0.0,
         }));
         self.expected = node.expected_speeds();
-        self.fastest = rows.iter().map(|row| row.speed).fold(0.0, f32::max);
         self.grid.build(rows.iter().map(|row| (row.position, row.speed)));
+        self.sort(node);
+    }
+
+    /// Judges the own bodies that others must be told of, and sorts all into layers. Those further inside are judged when
+    /// somebody asks for them; until then they count as fast as they can be.
+    fn sort(&mut self, node: &Node) {
         self.near.clear();
         self.near.resize(self.own, None);
+        self.layer_of.clear();
+        self.seen.clear();
+        self.seen.resize(self.own, 0);
+        self.searches = 0;
+        for layer in &mut self.layers {
+            (layer.speed, layer.gain, layer.size) = (0.0, 0.0, 0.0);
+        }
+        let told = node.announced_from() + node.seam.largest_m;
+        for row in 0..self.own as u32 {
+            if self.rows[row as usize].edge > told {
+                self.layer_of.push(INNER as u8);
+                continue;
+            }
+            let near = self.near(node, row);
+            let at = LAYERS.partition_point(|limit| *limit <= near.speed);
+            let layer = &mut self.layers[at];
+            layer.speed = layer.speed.max(near.speed);
+            layer.gain = layer.gain.max(near.gain);
+            let position = self.rows[row as usize].position;
+            let size = (near.bounds.max - position).max(position - near.bounds.min).max_element();
+            layer.size = layer.size.max(size);
+            self.layer_of.push(at as u8);
+        }
+        let fastest = self.rows.iter().map(|row| row.speed).chain(self.expected.values().copied());
+        let inner = &mut self.layers[INNER];
+        inner.speed = fastest.fold(node.horizon.speed, f32::max);
+        inner.gain = node.horizon.gravity;
+        inner.size = node.seam.largest_m;
+        for (at, layer) in self.layers.iter_mut().enumerate() {
+            layer.grid.take(&self.grid, |row| self.layer_of.get(row as usize) == Some(&(at as u8)));
+        }
     }
 
     /// The row of an own body.
@@ -110,47 +181,52 @@ impl Scene {
         if let Some(near) = self.near[row as usize] {
             return near;
         }
-        let Row { nid, asleep, position, speed } = self.rows[row as usize];
+        let near = self.judge(node, row);
+        self.near[row as usize] = Some(near);
+        near
+    }
+
+    fn judge(&mut self, node: &Node, row: u32) -> Near {
+        let Row { nid, asleep, position, speed, .. } = self.rows[row as usize];
         let around = self.grid.speed_around(row);
         let horizon = &node.horizon;
-        let near = if let Some(sleeper) = node.seam.sleepers.get(&nid).filter(|_| asleep) {
+        let sleeper = if asleep { node.seam.sleepers.get(&nid) } else { None };
+        let near = if let Some(sleeper) = sleeper {
             let gain = if around > 0.0 { horizon.gravity } else { 0.0 };
-            Near { bounds: sleeper.bounds, speed: around, gain, look_ahead: 0 }
+            Near { bounds: sleeper.bounds, speed: around, gain }
         } else if let Some(body) = node.physics.view(nid) {
             let spin = match body.desc.shape {
                 Shape::Ball { .. } => 0.0,
                 _ => body.velocity.angular.length() * body.desc.shape.bounding_radius(),
             };
             let gain = horizon.gravity * body.desc.gravity_scale.abs() + body.drive();
-            Near { bounds: body.aabb(), speed: around.max(speed + spin), gain, look_ahead: 0 }
+            Near { bounds: body.aabb(), speed: around.max(speed + spin), gain }
         } else {
-            Near { bounds: Aabb::around(position, Vec3::ZERO), speed: around, gain: horizon.gravity, look_ahead: 0 }
+            Near { bounds: Aabb::around(position, Vec3::ZERO), speed: around, gain: horizon.gravity }
         };
-        let look_ahead = horizon.look_ahead() + self.corner(node, &near.bounds) * horizon.legs;
-        let expected = self.expected.get(&nid).copied().unwrap_or(0.0);
-        let speed = near.speed.min(horizon.speed.max(speed)).max(expected);
-        let near = Near { speed, look_ahead, ..near };
-        self.near[row as usize] = Some(near);
-        near
+        let expected = if self.expected.is_empty() { None } else { self.expected.get(&nid).copied() };
+        Near { speed: near.speed.min(horizon.speed.max(speed)).max(expected.unwrap_or(0.0)), ..near }
     }
 
     /// How many servers beyond two could have a say in what a body touches.
-    fn corner(&mut self, node: &Node, bounds: &Aabb) -> u64 {
+    fn corner(&self, node: &Node, bounds: &Aabb) -> u64 {
         if !node.seam.cornered {
             return 0;
         }
-        node.map.regions_meeting(&bounds.grown(node.horizon.depth_m()), &mut self.regions);
-        self.regions.len().saturating_sub(2) as u64
+        let mut regions = Vec::new();
+        node.map.regions_meeting(&bounds.grown(node.horizon.depth_m()), &mut regions);
+        regions.len().saturating_sub(2) as u64
     }
 
-    /// Calls `each` for the rows of own bodies whose box may be within `gap` of a box.
-    pub(crate) fn own_within(&self, node: &Node, bounds: &Aabb, gap: f32, mut each: impl FnMut(u32)) {
-        let own = self.own as u32;
-        self.grid.for_each_in(&bounds.grown(gap + node.seam.largest_m), |row| {
-            if row < own {
-                each(row);
-            }
-        });
+    /// Calls `each` for the rows of own bodies whose box may be within a gap of a box.
+    pub(crate) fn own_within(&self, horizon: &Horizon, bounds: &Aabb, gap: Gap, mut each: impl FnMut(u32)) {
+        for layer in self.layers.iter().filter(|layer| !layer.grid.is_empty()) {
+            let gap = match gap {
+                Gap::Within(gap) => gap,
+                Gap::Soon(gap, ticks) => gap + horizon.reach(layer.speed, layer.gain, ticks),
+            };
+            layer.grid.for_each_in(&bounds.grown(gap + layer.size), &mut each);
+        }
     }
 
     /// Calls `each` for the auras whose box may be within `gap` of a box.
@@ -168,15 +244,25 @@ impl Scene {
     }
 
     /// True when a body lies so deep inside that others beside it may have been left out.
-    pub(crate) fn is_at_edge(&self, node: &Node, row: u32) -> bool {
-        let position = self.rows[row as usize].position;
-        node.map.distance_to_boundary(node.config.region, position) > self.depth - MARGIN_M
-            && !self.guests.is_some_and(|bounds| bounds.grown(-MARGIN_M).holds(position))
+    pub(crate) fn is_at_edge(&self, row: u32) -> bool {
+        let Row { position, edge, .. } = self.rows[row as usize];
+        edge > self.depth - MARGIN_M && !self.guests.is_some_and(|bounds| bounds.grown(-MARGIN_M).holds(position))
     }
 
-    /// The farthest that any body of this tick may come in some ticks, metres.
-    pub(crate) fn farthest(&self, horizon: &Horizon, ticks: u64) -> f32 {
-        TOUCH_M + horizon.reach(self.fastest, 2.0 * horizon.gravity, ticks)
+    /// Begins a search among own bodies; [`Scene::is_new`] tells what it has not come by.
+    pub(crate) fn search(&mut self) {
+        self.searches += 1;
+    }
+
+    /// True the first time that a search comes by a row.
+    pub(crate) fn is_new(&mut self, row: u32) -> bool {
+        let last = std::mem::replace(&mut self.seen[row as usize], self.searches);
+        last != self.searches
+    }
+
+    /// How many ticks ahead a body must be judged, for a box around it.
+    fn look_ahead(&self, node: &Node, bounds: &Aabb) -> u64 {
+        node.horizon.look_ahead() + self.corner(node, bounds) * node.horizon.legs
     }
 
     /// True when an aura and an own body may touch before the body could be among its neighbours, if not given away now
@@ -189,7 +275,7 @@ impl Scene {
             return false;
         }
         let reach = horizon.fixed_m.unwrap_or_else(|| {
-            let ticks = near.look_ahead + more;
+            let ticks = self.look_ahead(node, &near.bounds) + more;
             let theirs = Seam::age(node.now, aura) + ticks;
             let gain = if aura.speed > 0.0 { horizon.gravity } else { 0.0 };
             horizon.reach(aura.speed, gain, theirs) + horizon.reach(near.speed, near.gain, ticks)

@@ -64,12 +64,16 @@ impl Node {
             if self.seam.settle.get(&nid).is_some_and(|until| self.now < *until) {
                 continue;
             }
-            // What reaches deep into this region is no island.
-            let Some(island) = self.cluster(scene, row, self.clearance()) else {
-                self.leave_alone(&[nid], SETTLE_TICKS);
-                continue;
+            let found = self.cluster_while(scene, row, self.clearance(), |nid| self.is_outside(nid));
+            settled.extend(found.as_ref().unwrap_or_else(|part| part));
+            let island = match found {
+                Ok(island) => island,
+                Err(part) => {
+                    let part: Vec<Nid> = part.iter().map(|row| scene.rows[*row as usize].nid).collect();
+                    self.leave_alone(&part, SETTLE_TICKS);
+                    continue;
+                }
             };
-            settled.extend(&island);
             self.show_cluster(scene, &island);
             let nids: Vec<Nid> = island.iter().map(|row| scene.rows[*row as usize].nid).collect();
             // A newcomer among them may be on its way through.
@@ -89,7 +93,7 @@ impl Node {
                 gone.extend(&nids);
                 self.part(scene, &island, to);
             } else {
-                self.leave_alone(&nids, SETTLE_TICKS + 2 * self.horizon.legs);
+                self.leave_alone(&nids, 2 * self.horizon.legs + 2);
                 let offered: usize = offers.get(&to).map_or(0, |islands| islands.iter().map(Vec::len).sum());
                 if offered + nids.len() <= OFFERED_MAX {
                     offers.entry(to).or_default().push(nids);
@@ -169,20 +173,20 @@ impl Node {
             }
             let theirs = Seam::age(self.now, &aura) + ticks;
             let reach = self.horizon.reach(aura.speed, self.horizon.gravity, theirs);
-            let gap = reach + scene.farthest(&self.horizon, theirs);
+            let fastest = scene.auras.iter().map(|aura| aura.speed).fold(0.0, f32::max);
+            let gap = TOUCH_M + reach + self.horizon.reach(fastest, self.horizon.gravity, theirs);
             let mut alone = true;
             scene.auras_within(self, &aura.bounds, gap, |other| {
                 let reach = TOUCH_M + reach + self.horizon.reach(other.speed, self.horizon.gravity, theirs);
-                let stranger = island.binary_search(&other.nid).is_err();
-                alone &= !(stranger
-                    && self.outranks(other.host, self.config.region)
-                    && aura.bounds.gap(&other.bounds) <= reach);
+                // Of its own bodies the other side says itself that they are clear.
+                let concerns = other.host != from && self.outranks(other.host, self.config.region);
+                alone &= !(concerns && aura.bounds.gap(&other.bounds) <= reach);
             });
             found.clear();
-            scene.own_within(self, &aura.bounds, gap, |row| found.push(row));
-            let touches = |row: &u32| !gone.contains(&scene_nid(scene, *row));
-            let rows: Vec<u32> = found.iter().copied().filter(touches).collect();
-            if !alone || rows.into_iter().any(|row| scene.may_touch(self, &aura, row, ticks)) {
+            let gap = self.pulling_gap(&aura, ticks);
+            scene.own_within(&self.horizon, &aura.bounds, gap, |row| found.push(row));
+            found.retain(|row| !gone.contains(&scene.rows[*row as usize].nid));
+            if !alone || found.iter().any(|row| scene.may_touch(self, &aura, *row, ticks)) {
                 return false;
             }
         }
@@ -208,8 +212,4 @@ impl Node {
             }
         }
     }
-}
-
-fn scene_nid(scene: &Scene, row: u32) -> Nid {
-    scene.rows[row as usize].nid
 }

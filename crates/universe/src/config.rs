@@ -140,6 +140,8 @@ pub struct Outcome {
     pub transit_ticks_mean: f64,
     /// Bodies hosted by each server at the end.
     pub hosted: Vec<usize>,
+    /// Bodies that lie in each server's region at the end, whoever hosts them.
+    pub resident: Vec<usize>,
     /// What each server's ticks cost, when measured.
     pub costs: Vec<NodeCost>,
 }

@@ -208,6 +208,20 @@ impl Universe {
         &self.nodes
     }
 
+    /// How many bodies lie in the region of each server, whoever hosts them.
+    pub fn residents(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.nodes.len()];
+        for node in &self.nodes {
+            for motion in node.hosted().filter_map(|(nid, _)| node.motion(nid)) {
+                let region = node.map().region_at(motion.pose.position);
+                if let Some(count) = counts.get_mut(usize::from(region.0)) {
+                    *count += 1;
+                }
+            }
+        }
+        counts
+    }
+
     /// The servers, to be given orders that no client could give.
     pub fn nodes_mut(&mut self) -> &mut [Node] {
         &mut self.nodes
@@ -528,6 +542,7 @@ impl Universe {
                 self.checkers.prove(self.tick, proof, node);
             }
         }
+        let resident = self.residents();
         let mut outcome = self.outcome;
         let mut mixer = Mixer::new();
         for (i, node) in self.nodes.iter().enumerate() {
@@ -547,6 +562,7 @@ impl Universe {
         outcome.record_bytes = self.nodes.iter().map(|node| node.durability().bytes_sent).sum();
         outcome.kept_lag_ticks_mean = self.lag.0 as f64 / self.lag.1.max(1) as f64;
         outcome.hosted = self.nodes.iter().map(Node::hosted_count).collect();
+        outcome.resident = resident;
         outcome
     }
 

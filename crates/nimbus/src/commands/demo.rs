@@ -18,9 +18,8 @@ pub(crate) struct Demo {
     /// Which scene to begin with
     #[arg(long, default_value = "showcase")]
     scene: String,
-    /// Who should own what: exclusive, or aura (exact collisions across servers; in the crowd of the first scene one server
-    /// comes to own nearly everything)
-    #[arg(long, default_value = "exclusive", value_parser = policy)]
+    /// Who should own what: aura, or the references exclusive (collisions at boundaries come late) and forgetful (loses bodies)
+    #[arg(long, default_value = "aura", value_parser = policy)]
     policy: Policy,
     #[command(flatten)]
     serving: Serving,

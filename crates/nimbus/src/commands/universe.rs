@@ -112,7 +112,10 @@ impl Universe {
 
 fn tell(outcome: &Outcome) {
     println!("hash {:016x}", outcome.hash);
-    println!("bodies {} at most, {:?} hosted at the end", outcome.bodies_max, outcome.hosted);
+    println!(
+        "bodies {} at most; at the end {:?} hosted, {:?} lying in each region",
+        outcome.bodies_max, outcome.hosted, outcome.resident
+    );
     println!(
         "hand-overs {}, {:.2} ticks in transit each, {} refused, {} ticks lost",
         outcome.hand_overs, outcome.transit_ticks_mean, outcome.refused, outcome.ticks_lost

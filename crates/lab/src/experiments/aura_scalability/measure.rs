@@ -41,16 +41,30 @@ impl Measured {
     }
 }
 
-/// Runs worlds that know nothing of each other to the end, tick by tick in turn; `progress` is told the share that is
-/// done. They take turns as the servers of one universe do, so that both find the processor's caches equally cold.
-pub(super) fn run(worlds: Vec<World>, setup: &Setup, progress: &mut dyn FnMut(f32)) -> Result<Vec<Measured>, LabError> {
-    let mut runs = worlds.into_iter().map(|world| Run::new(world, setup)).collect::<Result<Vec<Run>, LabError>>()?;
-    let ticks = runs.iter().map(|run| run.ticks).max().unwrap_or(0);
-    for tick in 1..=ticks {
-        runs.iter_mut().for_each(Run::advance);
-        progress(tick as f32 / ticks as f32);
+/// Ticks that one set of worlds runs before it is the turn of the next.
+const TURN_TICKS: u64 = 30;
+
+/// Runs sets of worlds to the end; `progress` is told the share that is done. The worlds of a set know nothing of each
+/// other and take turns tick by tick, as the servers of one universe do, so that both find the processor's caches equally
+/// cold. Sets take longer turns, so that all of them find the machine equally busy whatever else it does.
+pub(super) fn run(
+    sets: Vec<Vec<World>>,
+    setup: &Setup,
+    progress: &mut dyn FnMut(f32),
+) -> Result<Vec<Vec<Measured>>, LabError> {
+    let start = |worlds: Vec<World>| worlds.into_iter().map(|world| Run::new(world, setup)).collect();
+    let mut sets = sets.into_iter().map(start).collect::<Result<Vec<Vec<Run>>, LabError>>()?;
+    let ticks = sets.iter().flatten().map(|run| run.ticks).max().unwrap_or(0);
+    let count = sets.len() as f32;
+    for first in (0..ticks).step_by(TURN_TICKS as usize) {
+        for (i, runs) in sets.iter_mut().enumerate() {
+            for _ in first..ticks.min(first + TURN_TICKS) {
+                runs.iter_mut().for_each(Run::advance);
+            }
+            progress((first as f32 + TURN_TICKS as f32 * i as f32 / count) / ticks as f32);
+        }
     }
-    Ok(runs.into_iter().map(Run::conclude).collect())
+    Ok(sets.into_iter().map(|runs| runs.into_iter().map(Run::conclude).collect()).collect())
 }
 
 struct Run {
@@ -115,7 +129,7 @@ impl Run {
         measured.breaches = outcome.breaches.len();
         measured.aura_updates = nodes.iter().map(aura_updates).sum();
         measured.hosted = nodes.iter().map(Node::hosted_count).collect();
-        measured.resident = residents(nodes);
+        measured.resident = self.universe.residents();
         measured
     }
 }
@@ -133,17 +147,4 @@ fn whole_ms(cost: &NodeCost) -> impl Iterator<Item = f64> {
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let (count, sum) = values.fold((0.0, 0.0), |(count, sum), value| (count + 1.0, sum + value));
     if count > 0.0 { sum / count } else { 0.0 }
-}
-
-fn residents(nodes: &[Node]) -> Vec<usize> {
-    let mut counts = vec![0; nodes.len()];
-    for node in nodes {
-        for motion in node.hosted().filter_map(|(nid, _)| node.motion(nid)) {
-            let region = node.map().region_at(motion.pose.position);
-            if let Some(count) = counts.get_mut(usize::from(region.0)) {
-                *count += 1;
-            }
-        }
-    }
-    counts
 }

@@ -101,21 +101,22 @@ impl Found {
 }
 
 fn experiment(setup: &Setup, options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabError> {
-    let total: usize = setup.cases.iter().map(runs).sum();
-    let mut done = 0;
-    let mut measure = |worlds| {
-        let measured = measure::run(worlds, setup, &mut |share| progress((done as f32 + share) / total as f32));
-        done += 1;
-        measured
-    };
-    let dearest = |measured: &[Measured]| measured.iter().map(Measured::cost_max_ms).fold(0.0, f64::max);
-    let mut found: Vec<Found> = Vec::new();
     // One server with the whole rain is what every number of servers is compared with.
     let one = setup.cases.first().ok_or_else(|| LabError::Failed("there is nothing to run".to_owned()))?;
-    let control = measure(vec![one.control(setup)])?;
-    let one_ms = dearest(&control);
-    for case in &setup.cases {
+    let mut sets = vec![vec![one.control(setup)]];
+    for case in setup.cases.iter().filter(|case| case.servers > 1) {
         let world = case.world(setup);
+        if case.is_judged() {
+            sets.push(workload::independent(&world));
+        }
+        sets.push(vec![world]);
+    }
+    let mut measured = measure::run(sets, setup, progress)?.into_iter();
+    let dearest = |measured: &[Measured]| measured.iter().map(Measured::cost_max_ms).fold(0.0, f64::max);
+    let control = measured.next().unwrap_or_default();
+    let one_ms = dearest(&control);
+    let mut found: Vec<Found> = Vec::new();
+    for case in &setup.cases {
         if case.servers == 1 {
             found.extend(control.iter().map(|run| Found {
                 case: *case,
@@ -125,9 +126,9 @@ fn experiment(setup: &Setup, options: &Options, progress: &mut Progress<'_>) -> 
             }));
             continue;
         }
-        let alone = if runs(case) > 1 { Some(measure(workload::independent(&world))?) } else { None };
+        let alone = if case.is_judged() { measured.next() } else { None };
         let independent_speedup = alone.map(|alone| one_ms / dearest(&alone).max(1e-9));
-        for run in measure(vec![world])? {
+        for run in measured.next().unwrap_or_default() {
             let speedup = one_ms / run.cost_max_ms().max(1e-9);
             found.push(Found { case: *case, run, speedup, independent_speedup });
         }
@@ -145,11 +146,6 @@ fn experiment(setup: &Setup, options: &Options, progress: &mut Progress<'_>) -> 
         plots: plots::all(&found, setup),
         summary: judge(&found, setup),
     })
-}
-
-/// How many runs of the whole rain a case needs: independent worlds are run only where they are judged.
-fn runs(case: &Case) -> usize {
-    if case.servers == 1 || case.region_width != bars::JUDGED_WIDTH { 1 } else { 2 }
 }
 
 fn judge(found: &[Found], setup: &Setup) -> Summary {

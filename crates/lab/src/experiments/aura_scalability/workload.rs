@@ -5,6 +5,7 @@ use nimbus_scenes::{rain_on_columns, rain_on_corner, rain_on_grid};
 use nimbus_space::PartitionMap;
 
 use super::Setup;
+use super::bars;
 
 /// How regions lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +36,11 @@ pub(super) struct Case {
 }
 
 impl Case {
+    /// True when bars apply to it, so that worlds without seams must be run beside it.
+    pub(super) fn is_judged(&self) -> bool {
+        self.servers > 1 && self.region_width == bars::JUDGED_WIDTH
+    }
+
     /// The rain of this case, cut into its regions.
     pub(super) fn world(&self, setup: &Setup) -> World {
         let (n, seed, scale) = (self.servers, setup.seed, setup.scale);
