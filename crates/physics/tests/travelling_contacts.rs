@@ -125,6 +125,26 @@ fn a_touch_that_goes_on_is_not_news() {
 }
 
 #[test]
+fn what_a_removal_cuts_is_known_before() {
+    let mut world = standing_stack();
+    let pairs = |group: &Group| group.contacts.iter().map(|c| (c.a, c.b)).collect::<Vec<_>>();
+    let upper = [nid(8), nid(9)];
+    let before = world.touches(&upper);
+    assert_eq!(before, [(nid(7), nid(8)), (nid(8), nid(9))]);
+    let group = world.remove(&upper);
+    assert_eq!(pairs(&group), [(nid(8), nid(9))], "the other one is cut");
+    assert_eq!(world.touches(&upper), [], "they are not here");
+    assert_eq!(world.touches(&[nid(7), nid(7)]), [(nid(6), nid(7))]);
+
+    let mut other = scene::empty();
+    other.insert(group).unwrap();
+    assert_eq!(other.touches(&[nid(9)]), [(nid(8), nid(9))], "before the first step, too");
+    other.report_contacts(false);
+    assert!(other.step().contacts.is_empty());
+    assert_eq!(other.touches(&[nid(9)]), [(nid(8), nid(9))]);
+}
+
+#[test]
 fn a_touch_that_is_gone_on_arrival_has_ended() {
     let mut world = standing_stack();
     let mut group = world.remove(&[nid(9), nid(8)]);
@@ -141,14 +161,14 @@ fn sensors_go_on_sensing() {
     let mut model = scene::ground();
     let gate = BodyDesc { sensor: true, ..BodyDesc::fixed(Shape::cuboid(1.0, 1.0, 1.0)) };
     let gate = Nid::of_world(0, model.add(gate, Pose::at(Vec3::new(0.0, 0.5, 0.0)), Velocity::ZERO));
-    let mut here = PhysicsWorld::new(&model, 0);
+    let mut here = scene::reporting(&model);
     here.insert(single(1, &restless(), at(0.0, 0.5, 0.0))).unwrap();
     here.step();
     assert_eq!(here.last_report().contacts.len(), 2);
     let group = here.remove(&[nid(1)]);
     assert_eq!(group.contacts.iter().map(|contact| contact.a).collect::<Vec<_>>(), [GROUND, gate]);
     assert!(group.contacts[1].points.is_empty());
-    let mut there = PhysicsWorld::new(&model, 0);
+    let mut there = scene::reporting(&model);
     there.insert(group).unwrap();
     assert!(there.step().contacts.is_empty());
 }
