@@ -94,7 +94,7 @@ impl Node {
     }
 
     /// Says up to which [`ContactTick`] the shell has heard a former process of this region, so that a server that took
-    /// over tells nothing twice.
+    /// over tells nothing twice. What the former process still has to tell is void from then on.
     pub fn contacts_heard(&mut self, upto: Tick) {
         self.contacts.heard = self.contacts.heard.max(upto);
     }
@@ -138,8 +138,7 @@ impl Node {
 
     /// Ends those touches of a group that leaves which do not travel with it.
     pub(crate) fn end_cut_contacts(&mut self, mut touches: Vec<(Nid, Nid)>, group: &Group) {
-        let travels = |pair: &(Nid, Nid)| group.contacts.binary_search_by_key(pair, |c| (c.a, c.b)).is_ok();
-        touches.retain(|pair| !travels(pair));
+        touches.retain(|pair| !group.carries(*pair));
         self.end_contacts(touches);
     }
 

@@ -82,11 +82,16 @@ impl ScratchWorld {
             self.quarantined.extend_from_slice(&report.quarantined);
         }
         let all: Vec<Nid> = scratch.nids().collect();
-        Ok(scratch.remove(&all))
+        let touches = if self.reports_contacts { scratch.touches(&all) } else { Vec::new() };
+        let group = scratch.remove(&all);
+        let last = ticks.saturating_sub(1);
+        let cut = touches.into_iter().filter(|pair| !group.carries(*pair));
+        self.contacts.extend(cut.map(|(a, b)| (last, ContactEvent { a, b, began: false })));
+        Ok(group)
     }
 
     /// Touches that began or ended while the last group was caught up, each with the number of its tick, in order.
-    /// None unless [`ScratchWorld::report_contacts`] was told to.
+    /// What touches and cannot be taken along has ended. None unless [`ScratchWorld::report_contacts`] was told to.
     pub fn contacts(&self) -> &[(u64, ContactEvent)] {
         &self.contacts
     }

@@ -6,6 +6,7 @@ mod scene;
 use nimbus_model::{BodyDesc, Nid, Pose, Quat, Rng, Shape, Vec3, Velocity};
 use nimbus_physics::{ContactEvent, ContactPoint, ContactState, Group, PhysicsWorld};
 use scene::{at, nid, single};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const GROUND: Nid = Nid::of_world(0, 0);
@@ -142,6 +143,44 @@ fn what_a_removal_cuts_is_known_before() {
     other.report_contacts(false);
     assert!(other.step().contacts.is_empty());
     assert_eq!(other.touches(&[nid(9)]), [(nid(8), nid(9))]);
+}
+
+#[test]
+fn touches_beyond_what_a_body_carries_end_and_begin_anew() {
+    let slab = Arc::new(BodyDesc { can_sleep: false, ..BodyDesc::dynamic(Shape::cuboid(5.0, 0.5, 5.0)) });
+    let pebble = Arc::new(BodyDesc { can_sleep: false, ..BodyDesc::dynamic(Shape::cuboid(0.2, 0.2, 0.2)) });
+    let mut here = scene::empty();
+    here.insert(single(100, &slab, at(0.0, 0.5, 0.0))).unwrap();
+    for i in 0..81_u64 {
+        let place = at((i % 9) as f32 - 4.0, 1.2, (i / 9) as f32 - 4.0);
+        here.insert(single(i, &pebble, place)).unwrap();
+    }
+    let mut open = BTreeSet::new();
+    let mut follow = |events: &[ContactEvent]| {
+        for ContactEvent { a, b, began } in events {
+            assert!(if *began { open.insert((*a, *b)) } else { open.remove(&(*a, *b)) }, "{a} {b} {began}");
+        }
+        open.len()
+    };
+    for _ in 0..30 {
+        here.step();
+        follow(&here.last_report().contacts);
+    }
+    let before = here.touches(&all(&here));
+    assert_eq!(before.len(), 82);
+    let group = here.remove(&all(&here));
+    assert_eq!(group.contacts.len(), 64);
+    let cut: Vec<_> = before.into_iter().filter(|pair| !group.carries(*pair)).collect();
+    follow(&cut.into_iter().map(|(a, b)| ContactEvent { a, b, began: false }).collect::<Vec<_>>());
+    let mut scratch = PhysicsWorld::scratch(&scene::ground(), 0);
+    scratch.report_contacts(true);
+    let group = scratch.catch_up(group, 3, |_, _| {}).unwrap();
+    let on_the_way: Vec<ContactEvent> = scratch.contacts().iter().map(|(_, event)| *event).collect();
+    assert_eq!(follow(&on_the_way), 64);
+    let mut there = scene::empty();
+    there.insert(group).unwrap();
+    there.step();
+    assert_eq!(follow(&there.last_report().contacts), 82);
 }
 
 #[test]
