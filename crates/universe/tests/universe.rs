@@ -116,7 +116,7 @@ fn every_planted_bug_is_found() {
         base.commands = true;
         base.faults = match planted {
             // What is promised is promised for a network that keeps its own promises.
-            Planted::NoRanks | Planted::DeafToAuras => {
+            Planted::NoRanks | Planted::DeafToAuras | Planted::ForgottenTouches => {
                 base.link = Some(LinkModel::default());
                 base.commands = false;
                 base.ticks = 120;

@@ -8,10 +8,13 @@ use super::{Broken, Scene};
 
 const RULE: &str = "contact turns";
 
+/// When it was, what it was, and who told.
+type Told = (Tick, ContactKind, RegionId);
+
 #[derive(Default)]
 pub(super) struct ContactTurns {
     /// What was told of each pair, in the order in which it came.
-    told: BTreeMap<(Nid, Nid), Vec<(Tick, ContactKind, RegionId)>>,
+    told: BTreeMap<(Nid, Nid), Vec<Told>>,
     left_out: u64,
 }
 
@@ -46,7 +49,7 @@ impl ContactTurns {
 }
 
 /// What is wrong with the order of what was told of a pair, if anything is.
-fn out_of_turn(told: &[(Tick, ContactKind, RegionId)]) -> Option<String> {
+fn out_of_turn(told: &[Told]) -> Option<String> {
     let mut expected = ContactKind::Began;
     for (i, (tick, kind, region)) in told.iter().enumerate() {
         if *kind != expected {
