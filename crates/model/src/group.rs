@@ -159,6 +159,11 @@ impl Group {
         parts.into_values().collect()
     }
 
+    /// True when the touch of two bodies, the lower id first, travels with the group, which must be in canonical order.
+    pub fn carries(&self, pair: (Nid, Nid)) -> bool {
+        self.contacts.binary_search_by_key(&pair, |contact| (contact.a, contact.b)).is_ok()
+    }
+
     /// True when there is nothing in it.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
@@ -183,6 +188,7 @@ mod tests {
             contacts: vec![touch(3, 99), touch(4, 5), touch(2, 5)],
         };
         let parts = group.linkages();
+        assert!(parts[0].carries((Nid(4), Nid(5))) && !parts[0].carries((Nid(2), Nid(5))));
         let ids: Vec<Vec<u64>> = parts.iter().map(|part| part.members.iter().map(|m| m.nid.0).collect()).collect();
         assert_eq!(ids, [vec![1, 4, 5], vec![2], vec![3]]);
         assert_eq!(parts.iter().map(|part| part.links.len()).collect::<Vec<_>>(), [2, 1, 0]);

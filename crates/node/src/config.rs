@@ -106,11 +106,13 @@ pub enum Planted {
     StaleSeed,
     /// A backup takes what comes although something before it has not come.
     BackupReorders,
+    /// A group that arrives has forgotten what it touched, and its touches begin a second time.
+    ForgottenTouches,
 }
 
 impl Planted {
     /// All of them, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 21] = [
+    pub const ALL: [(&'static str, Planted); 22] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),
         ("keep-on-grant", Planted::KeepOnGrant),
@@ -132,6 +134,7 @@ impl Planted {
         ("same-epoch-restart", Planted::SameEpochRestart),
         ("stale-seed", Planted::StaleSeed),
         ("backup-reorders", Planted::BackupReorders),
+        ("forgotten-touches", Planted::ForgottenTouches),
     ];
 }
 
@@ -160,6 +163,8 @@ pub struct NodeConfig {
     pub durable: bool,
     /// A durable server gives its backup a fresh snapshot every so many ticks.
     pub snapshot_ticks: u64,
+    /// Keep touches that begin and end, for [`Node::take_contacts`](crate::Node::take_contacts).
+    pub contacts: bool,
     /// A mistake on purpose.
     pub planted: Option<Planted>,
 }
@@ -179,6 +184,7 @@ impl NodeConfig {
             log: false,
             durable: false,
             snapshot_ticks: 240,
+            contacts: false,
             planted: None,
         }
     }

@@ -47,6 +47,12 @@ pub struct Counters {
     pub catch_up_ticks: u64,
     /// Promises that became void, by [`Factor`](crate::Factor).
     pub breaches: [u64; 6],
+    /// Touches that began, as far as they are kept for the shell.
+    pub contacts_began: u64,
+    /// Touches that ended.
+    pub contacts_ended: u64,
+    /// Touches that began or ended and were left out, because there were too many in one tick or in all.
+    pub contacts_left_out: u64,
     /// News for a gateway dropped because it did not keep up.
     pub feed_dropped: u64,
 }

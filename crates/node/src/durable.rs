@@ -132,6 +132,8 @@ impl Node {
         self.take_events();
         self.take_breaches();
         self.take_log();
+        // What was certain by then, the former process has handed out.
+        self.take_contacts();
         self.moved.clear();
         self.outbox.resume();
         self.stream = RecordStream::after(life);

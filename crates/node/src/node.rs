@@ -12,6 +12,7 @@ use std::sync::Arc;
 use crate::announce::largest_of;
 use crate::breach::{Breach, Factor};
 use crate::config::{NodeConfig, Planted, Policy};
+use crate::contact_events::ContactLog;
 use crate::counters::Counters;
 use crate::event::{Cause, Event, EventKind};
 use crate::horizon::Horizon;
@@ -122,6 +123,7 @@ pub struct Node {
     emitted: Tick,
     /// The last tick that the backup has, as the log says.
     pub(crate) kept: Tick,
+    pub(crate) contacts: ContactLog,
     #[serde(skip)]
     pub(crate) stream: RecordStream,
     /// What the planted bug of stale seeds gives to every backup.
@@ -140,7 +142,7 @@ impl Node {
     pub fn new(config: NodeConfig, world: Arc<World>, era: u16, map: PartitionMap, at: Tick) -> Node {
         let seam = Seam { largest_m: largest_of(&world), ..Seam::default() };
         let mut node = Node {
-            physics: PhysicsWorld::new(&world, era),
+            physics: physics_of(&config, &world, era),
             horizon: Horizon::new(&world, &config.aura),
             pending: Pending::default(),
             seam,
@@ -171,6 +173,7 @@ impl Node {
             counters: Counters::default(),
             injected: Vec::new(),
             kept: at,
+            contacts: ContactLog::default(),
             stream: RecordStream::default(),
             former_seed: None,
             log: Vec::new(),
@@ -297,6 +300,7 @@ impl Node {
         self.obey(inputs);
         self.apply_policy();
         self.tell_untold();
+        self.release_contacts();
         if tick.0.is_multiple_of(DEPARTED_TICKS / 4) {
             self.forget_departed(tick - DEPARTED_TICKS);
         }
@@ -345,7 +349,7 @@ impl Node {
                 self.era = *era;
                 self.loaded_at = *at;
                 self.map = map.clone();
-                self.physics = PhysicsWorld::new(world, *era);
+                self.physics = physics_of(&self.config, world, *era);
                 self.horizon = Horizon::new(world, &self.config.aura);
                 self.seam = Seam { largest_m: largest_of(world), ..Seam::default() };
                 self.scratch = None;
@@ -397,6 +401,7 @@ impl Node {
         let asleep = report.fell_asleep.clone();
         let woke = report.woke.clone();
         let lost = report.quarantined.clone();
+        self.note_step_contacts();
         for nid in lost {
             self.counters.quarantined += 1;
             self.bury(nid, Cause::Quarantined);
@@ -590,4 +595,11 @@ impl Node {
         }
         mixer.finish()
     }
+}
+
+/// An empty world as this server needs it.
+fn physics_of(config: &NodeConfig, world: &World, era: u16) -> PhysicsWorld {
+    let mut physics = PhysicsWorld::new(world, era);
+    physics.report_contacts(config.contacts);
+    physics
 }

@@ -117,7 +117,9 @@ impl Node {
     /// Removes a body for good. Death is one epoch above life, so nothing that is still on its way can revive it.
     pub(crate) fn bury(&mut self, nid: Nid, cause: Cause) {
         let body_epoch = self.hosted.remove(nid).unwrap_or(0) + 1;
+        let touches = self.touches_of(&[nid]);
         self.physics.remove(&[nid]);
+        self.end_contacts(touches);
         self.seam.drop_body(nid);
         self.report(nid, body_epoch, EventKind::Died(cause));
         if self.config.planted != Some(Planted::SilentDeath) {

@@ -11,6 +11,7 @@ use nimbus_wire::{Address, Claim, Item, Refusal, Transfer, decode_group, encode_
 
 use crate::breach::Factor;
 use crate::config::{Planted, Policy};
+use crate::contact_events::Contact;
 use crate::event::{Cause, EventKind};
 use crate::node::Node;
 use crate::traverse::SETTLE_TICKS;
@@ -21,6 +22,7 @@ const CATCH_UP_TICKS_MAX: u64 = 60;
 impl Node {
     /// Gives a whole linkage to another region.
     pub(crate) fn grant(&mut self, linkage: &[Nid], to: RegionId) {
+        let touches = self.touches_of(linkage);
         let group = if self.config.planted == Some(Planted::KeepOnGrant) {
             let group = self.physics.remove(linkage);
             let kept = self.physics.insert(group.clone());
@@ -29,6 +31,7 @@ impl Node {
         } else {
             self.physics.remove(linkage)
         };
+        self.end_cut_contacts(touches, &group);
         let raise = u32::from(self.config.planted != Some(Planted::StaleEpoch));
         let mut claims = Vec::with_capacity(group.members.len());
         for member in &group.members {
@@ -79,12 +82,16 @@ impl Node {
         if self.config.planted == Some(Planted::FastArrival) {
             group.members.iter_mut().for_each(|m| m.motion.velocity.linear *= 8.0);
         }
-        let caught_up = self.catch_up(transfer, &mut group)?;
+        if self.config.planted == Some(Planted::ForgottenTouches) {
+            group.contacts.clear();
+        }
+        let (caught_up, contacts) = self.catch_up(transfer, &mut group)?;
         let asleep = group.members.iter().all(|m| m.motion.sleeping);
         let sleepers: Vec<Nid> = group.members.iter().filter(|m| m.motion.sleeping).map(|m| m.nid).collect();
         let radii = group.members.iter().map(|m| m.desc.shape.bounding_radius());
         self.seam.largest_m = radii.fold(self.seam.largest_m, f32::max);
         self.physics.insert(group).map_err(|_| Refusal::BadBody)?;
+        self.note_contacts(contacts);
         for claim in &transfer.claims {
             self.hosted.insert(claim.nid, claim.body_epoch);
             self.departed.remove(&claim.nid);
@@ -112,11 +119,11 @@ impl Node {
     }
 
     /// Lets a group live through the ticks that it was under way, alone with the world's statics: within the promises
-    /// nothing else can have touched it. Returns for how many.
-    fn catch_up(&mut self, transfer: &Transfer, group: &mut Group) -> Result<u64, Refusal> {
+    /// nothing else can have touched it. Returns for how many, and what began and ceased to touch on the way.
+    fn catch_up(&mut self, transfer: &Transfer, group: &mut Group) -> Result<(u64, Vec<Contact>), Refusal> {
         let missed = self.now.since(transfer.tick.next());
         if self.config.policy != Policy::Aura || missed == 0 || self.config.planted == Some(Planted::NoCatchUp) {
-            return Ok(0);
+            return Ok((0, Vec::new()));
         }
         let ticks = missed.min(CATCH_UP_TICKS_MAX);
         if missed > ticks {
@@ -126,10 +133,11 @@ impl Node {
         self.counters.catch_ups += 1;
         self.counters.catch_up_ticks += ticks;
         if group.members.iter().all(|member| member.motion.sleeping) {
-            return Ok(ticks);
+            return Ok((ticks, Vec::new()));
         }
         let (world, loaded_at, era) = (self.world.clone(), self.loaded_at, self.era);
         let scratch = self.scratch.get_or_insert_with(|| PhysicsWorld::scratch(&world, era));
+        scratch.report_contacts(self.config.contacts);
         let first = transfer.tick.next();
         let all = std::mem::take(group);
         let count = all.members.len();
@@ -139,12 +147,15 @@ impl Node {
             }
         });
         *group = caught_up.map_err(|_| Refusal::BadBody)?;
-        if group.members.len() == count { Ok(ticks) } else { Err(Refusal::BadState) }
+        let contacts =
+            scratch.contacts().iter().map(|(ordinal, event)| Contact::of(first + *ordinal, *event)).collect();
+        if group.members.len() == count { Ok((ticks, contacts)) } else { Err(Refusal::BadState) }
     }
 
     /// Takes back what a receiver refused and finds that it cannot be brought to life here either: it dies, by name.
     fn lay_out(&mut self, from: RegionId, transfer: &Transfer) {
         self.counters.unplaceable += 1;
+        self.end_lost_contacts(transfer);
         for claim in &transfer.claims {
             if self.hosted.contains(claim.nid) {
                 continue;

@@ -1,68 +1,13 @@
 //! Backups: what they keep, whom they answer, and what they become.
 
+mod cluster;
 mod pair;
 
-use nimbus_model::{Nid, Origin, RegionId, Tick};
-use nimbus_node::{Backup, NodeConfig, PromoteError};
+use cluster::Cluster;
+use nimbus_model::{Origin, RegionId, Tick};
+use nimbus_node::{Backup, PromoteError};
 use nimbus_wire::{Address, Content, Frame};
-use pair::{LEFT, Pair, RIGHT, add_ball, empty_world};
-
-/// Two durable servers and their backups on a network that delivers between two ticks.
-struct Cluster {
-    pair: Pair,
-    backups: [Backup; 2],
-}
-
-impl Cluster {
-    fn new(x: f32, speed: f32) -> (Cluster, Nid) {
-        let mut world = empty_world();
-        let nid = add_ball(&mut world, x, speed);
-        let durable = |config: &mut NodeConfig| {
-            config.durable = true;
-            config.snapshot_ticks = 50;
-            config.gateways.clear();
-        };
-        let backup = |region| Backup::new(RegionId(region), 1, 1, None);
-        (Cluster { pair: Pair::new(world, durable), backups: [backup(0), backup(1)] }, nid)
-    }
-
-    /// One tick; `fate` says whether a frame arrives.
-    fn tick(&mut self, fate: impl Fn(&Frame) -> bool) {
-        let tick = self.pair.tick.next();
-        self.pair.tick = tick;
-        let mut frames = Vec::new();
-        for node in &mut self.pair.nodes {
-            node.tick(tick);
-            node.emit(&mut frames);
-        }
-        let mut answers = Vec::new();
-        for frame in frames.into_iter().filter(&fate) {
-            match frame.to {
-                Address::Backup(region) => self.backups[usize::from(region.0)].handle(frame, &mut answers),
-                Address::Region(region) => self.pair.nodes[usize::from(region.0)].handle(frame),
-                Address::Gateway(_) => {}
-            }
-        }
-        for frame in answers.into_iter().filter(&fate) {
-            if let Address::Region(region) = frame.to {
-                self.pair.nodes[usize::from(region.0)].handle(frame);
-            }
-        }
-    }
-
-    fn run(&mut self, ticks: u64, fate: impl Fn(&Frame) -> bool) {
-        for _ in 0..ticks {
-            self.tick(&fate);
-        }
-    }
-
-    fn promote(&mut self, i: usize, life: u32) {
-        let epoch = self.pair.nodes[i].epoch() + 1;
-        let empty = Backup::new(RegionId(i as u16), life, epoch, None);
-        let sealed = std::mem::replace(&mut self.backups[i], empty);
-        self.pair.nodes[i] = sealed.promote(epoch, Origin(100 + life as u16)).expect("it is seeded");
-    }
-}
+use pair::{LEFT, RIGHT};
 
 fn is_commit(frame: &Frame) -> bool {
     matches!(frame.content, Content::Commit(_))

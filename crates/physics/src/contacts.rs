@@ -3,7 +3,7 @@
 use nimbus_model::{ContactPoint, ContactState, Nid, Vec3};
 use rapier3d::geometry::{ColliderHandle, ContactPair};
 use rapier3d::pipeline::ActiveHooks;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::convert::LIMIT;
 use crate::{ContactEvent, PhysicsWorld, warm_start};
@@ -24,6 +24,19 @@ pub(crate) type PairKey = (Nid, Nid);
 pub(crate) type Carried = BTreeMap<PairKey, ContactState>;
 
 impl PhysicsWorld {
+    /// Every touch of these owned bodies, the lower id first, sorted, each once: among them, with other bodies and with
+    /// statics. Those that were carried in and wait for the next step count. After a removal, what of these is not in
+    /// the group has been cut.
+    pub fn touches(&self, nids: &[Nid]) -> Vec<(Nid, Nid)> {
+        let mut found: BTreeSet<PairKey> = BTreeSet::new();
+        for &nid in nids {
+            found.extend(self.touching(nid).into_iter().map(|other| (nid.min(other), nid.max(other))));
+        }
+        let asked: BTreeSet<Nid> = nids.iter().copied().filter(|nid| self.contains(*nid)).collect();
+        found.extend(self.carried.keys().filter(|(a, b)| asked.contains(a) || asked.contains(b)));
+        found.into_iter().collect()
+    }
+
     /// The touches among `gone` bodies, a sorted list, and with statics. Those that were carried in and have not been
     /// stepped yet are taken out.
     pub(crate) fn take_contacts(&mut self, gone: &[Nid]) -> Vec<ContactState> {

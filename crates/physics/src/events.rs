@@ -7,9 +7,13 @@ use rapier3d::pipeline::EventHandler;
 use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
 
+use crate::PhysicsWorld;
+
 /// Two bodies began or ceased to touch; sensors count. One of the two may be a static.
 ///
-/// The removal of a body ends no touch: whoever removes it knows, and a body that changes servers goes on touching.
+/// Taking a body out ends no touch: whoever does it knows, and a body that changes servers goes on touching. Before
+/// that, [`PhysicsWorld::touches`] tells what would be cut. Only a body that the world itself takes out, because its
+/// state became absurd, is reported to touch nothing any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ContactEvent {
     /// The lower id.
@@ -18,6 +22,14 @@ pub struct ContactEvent {
     pub b: Nid,
     /// Began, or else ended.
     pub began: bool,
+}
+
+impl PhysicsWorld {
+    /// Whether steps report touches that begin and end; off at first, because most worlds have nobody who asks. It is
+    /// part of a snapshot. Switch it on before bodies enter: what touched before is never reported to have begun.
+    pub fn report_contacts(&mut self, wanted: bool) {
+        self.reports_contacts = wanted;
+    }
 }
 
 /// Takes the engine's reports during a step. The engine wants shared access, hence the lock; nobody contends for it.

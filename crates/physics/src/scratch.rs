@@ -22,6 +22,7 @@ pub struct ScratchWorld {
     pristine: BTreeMap<usize, PhysicsWorld>,
     /// Forms of the groups, kept from one to the next.
     shapes: ShapeStore,
+    reports_contacts: bool,
     contacts: Vec<(u64, ContactEvent)>,
     quarantined: Vec<Nid>,
 }
@@ -34,6 +35,7 @@ impl PhysicsWorld {
             era,
             pristine: BTreeMap::new(),
             shapes: ShapeStore::default(),
+            reports_contacts: false,
             contacts: Vec::new(),
             quarantined: Vec::new(),
         }
@@ -41,6 +43,11 @@ impl PhysicsWorld {
 }
 
 impl ScratchWorld {
+    /// Whether touches that begin and end on the way are noted; off at first.
+    pub fn report_contacts(&mut self, wanted: bool) {
+        self.reports_contacts = wanted;
+    }
+
     /// Steps a group through `ticks` ticks and returns it as it is then, in canonical order.
     ///
     /// `each` is called before every step with the number of the tick, from 0, to push and throw as it would have
@@ -63,6 +70,7 @@ impl ScratchWorld {
             fresh
         });
         let mut scratch = pristine.duplicate();
+        scratch.report_contacts(self.reports_contacts);
         std::mem::swap(&mut scratch.shapes, &mut self.shapes);
         let taken = scratch.insert(group);
         std::mem::swap(&mut scratch.shapes, &mut self.shapes);
@@ -74,10 +82,16 @@ impl ScratchWorld {
             self.quarantined.extend_from_slice(&report.quarantined);
         }
         let all: Vec<Nid> = scratch.nids().collect();
-        Ok(scratch.remove(&all))
+        let touches = if self.reports_contacts { scratch.touches(&all) } else { Vec::new() };
+        let group = scratch.remove(&all);
+        let last = ticks.saturating_sub(1);
+        let cut = touches.into_iter().filter(|pair| !group.carries(*pair));
+        self.contacts.extend(cut.map(|(a, b)| (last, ContactEvent { a, b, began: false })));
+        Ok(group)
     }
 
     /// Touches that began or ended while the last group was caught up, each with the number of its tick, in order.
+    /// What touches and cannot be taken along has ended. None unless [`ScratchWorld::report_contacts`] was told to.
     pub fn contacts(&self) -> &[(u64, ContactEvent)] {
         &self.contacts
     }

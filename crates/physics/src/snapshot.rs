@@ -18,7 +18,7 @@ use crate::world::Pending;
 use nimbus_model::{LinkKey, Mixer};
 
 /// Names the format: this crate's layout and the engine version whose state is inside. Change it with either.
-const MAGIC: [u8; 8] = *b"nphys\x00\x24\x02";
+const MAGIC: [u8; 8] = *b"nphys\x00\x24\x03";
 
 /// Bytes before the state: the magic and a checksum of what follows.
 const HEADER_LEN: usize = 16;
@@ -65,6 +65,7 @@ struct Saved<E> {
     carried: Carried,
     woken: Vec<Nid>,
     refused: Vec<(Nid, String)>,
+    reports_contacts: bool,
 }
 
 impl PhysicsWorld {
@@ -88,6 +89,7 @@ impl PhysicsWorld {
             carried: self.carried.clone(),
             woken: self.woken.clone(),
             refused: self.refused.clone(),
+            reports_contacts: self.reports_contacts,
         };
         let state = bitcode::serialize(&saved).expect("plain data and sets of it can always be written");
         let mut bytes = Vec::with_capacity(HEADER_LEN + state.len());
@@ -157,6 +159,7 @@ impl PhysicsWorld {
         world.carried = saved.carried;
         world.woken = saved.woken;
         world.refused = saved.refused;
+        world.reports_contacts = saved.reports_contacts;
         Some(world)
     }
 }

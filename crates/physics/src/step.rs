@@ -2,6 +2,8 @@
 
 use nimbus_model::{Nid, Pose, StateUpdate, Velocity};
 
+use rapier3d::pipeline::EventHandler;
+
 use crate::events::ContactEvent;
 use crate::{PhysicsWorld, convert};
 
@@ -11,7 +13,7 @@ pub struct StepReport {
     /// Every body that is awake now, close together in memory: the cheapest way to look at all of them. The engine
     /// knows of no reigns, so the epochs are zero, for the owner to fill in.
     pub moved: Vec<StateUpdate>,
-    /// Touches that began or ended.
+    /// Touches that began or ended; empty unless [`PhysicsWorld::report_contacts`] was told to.
     pub contacts: Vec<ContactEvent>,
     /// Bodies whose state had become absurd; they are no longer in the world, nor are their joints.
     pub quarantined: Vec<Nid>,
@@ -30,7 +32,8 @@ impl PhysicsWorld {
     pub fn step(&mut self) -> &StepReport {
         self.apply_pending();
         let asking = self.arm_warm_start();
-        self.engine.step_with_events(&self.warm_start, &self.events);
+        let listener: &dyn EventHandler = if self.reports_contacts { &self.events } else { &() };
+        self.engine.step_with_events(&self.warm_start, listener);
         self.disarm_warm_start(&asking);
         self.fresh.clear();
 
@@ -40,8 +43,12 @@ impl PhysicsWorld {
         self.report.quarantined.clear();
         self.report.fell_asleep.clear();
         self.report.woke.clear();
-        self.events.drain_into(&mut self.report.contacts);
-        self.continue_touches();
+        if self.reports_contacts {
+            self.events.drain_into(&mut self.report.contacts);
+            self.continue_touches();
+        } else {
+            self.carried.clear();
+        }
         self.follow_sleep();
         self.quarantine();
         &self.report
@@ -131,6 +138,11 @@ impl PhysicsWorld {
         nids.sort_unstable();
         nids.dedup();
         nids.retain(|nid| self.index.contains(*nid));
+        if self.reports_contacts {
+            let cut = self.touches(&nids).into_iter().map(|(a, b)| ContactEvent { a, b, began: false });
+            self.report.contacts.extend(cut);
+            self.report.contacts.sort_by_key(|event| (event.a, event.b));
+        }
         self.remove(&nids);
         self.report.moved.retain(|moved| nids.binary_search(&moved.nid).is_err());
         for list in [&mut self.report.fell_asleep, &mut self.report.woke] {

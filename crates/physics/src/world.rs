@@ -59,6 +59,8 @@ pub struct PhysicsWorld {
     pub(crate) refused: Vec<(Nid, String)>,
     pub(crate) shapes: ShapeStore,
     pub(crate) events: EventCollector,
+    /// Whether steps report touches, see `events.rs`.
+    pub(crate) reports_contacts: bool,
     pub(crate) warm_start: WarmStart,
     pub(crate) report: StepReport,
 }
@@ -119,6 +121,7 @@ impl PhysicsWorld {
             refused: Vec::new(),
             shapes: ShapeStore::default(),
             events: EventCollector::default(),
+            reports_contacts: false,
             warm_start,
             report: StepReport::default(),
         }

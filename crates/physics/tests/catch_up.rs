@@ -8,7 +8,9 @@ use nimbus_physics::{Group, InsertError, PhysicsWorld, ScratchWorld};
 use scene::{at, boxes, nid, single};
 
 fn scratch() -> ScratchWorld {
-    PhysicsWorld::scratch(&scene::ground(), 0)
+    let mut scratch = PhysicsWorld::scratch(&scene::ground(), 0);
+    scratch.report_contacts(true);
+    scratch
 }
 
 /// Rain and a chain, as a group that has been under way for a while.

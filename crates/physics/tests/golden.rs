@@ -9,9 +9,13 @@ const AFTER_TWO_SECONDS: u64 = 0x5a0d_89a5_07d7_48b9;
 
 #[test]
 fn a_small_scene_ends_where_it_always_did() {
-    let mut world = scene::mixed();
-    for _ in 0..120 {
-        world.step();
+    for reported in [true, false] {
+        let mut world = scene::mixed();
+        world.report_contacts(reported);
+        for _ in 0..120 {
+            world.step();
+            assert!(reported || world.last_report().contacts.is_empty(), "nobody asked");
+        }
+        assert_eq!(world.state_hash(), AFTER_TWO_SECONDS, "the new hash is {:#018x}", world.state_hash());
     }
-    assert_eq!(world.state_hash(), AFTER_TWO_SECONDS, "the new hash is {:#018x}", world.state_hash());
 }

@@ -4,7 +4,7 @@
 mod scene;
 
 use nimbus_model::{BodyDesc, BodyKind, JointDesc, JointKind, Nid, Pose, Shape, Vec3, Velocity};
-use nimbus_physics::{ContactEvent, Link, PhysicsWorld};
+use nimbus_physics::{ContactEvent, Link};
 use scene::{at, boxes, nid, single};
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn sensors_report_and_do_not_push() {
     let mut gate = BodyDesc::fixed(Shape::cuboid(1.0, 1.0, 1.0));
     gate.sensor = true;
     let gate = Nid::of_world(0, model.add(gate, Pose::at(Vec3::new(0.0, 5.0, 0.0)), Velocity::ZERO));
-    let mut world = PhysicsWorld::new(&model, 0);
+    let mut world = scene::reporting(&model);
     assert!(world.refused_statics().is_empty());
     world.insert(single(1, &boxes(), at(0.0, 8.0, 0.0))).unwrap();
     let kinematic = Arc::new(BodyDesc::new(BodyKind::Kinematic, Shape::ball(0.2)));
@@ -123,6 +123,25 @@ fn absurd_bodies_are_taken_out_with_their_joints() {
     assert!(world.contains(nid(3)) && !quarantined.contains(&nid(3)), "the bystander lives");
     let fallen = world.motion(nid(3)).unwrap().pose.position;
     assert!(fallen.y < 9.5 && fallen.y > 0.0, "and goes on falling: {fallen}");
+}
+
+#[test]
+fn an_absurd_body_touches_nothing_any_more() {
+    let mut world = scene::empty();
+    world.insert(single(1, &boxes(), at(0.0, 0.5, 0.0))).unwrap();
+    world.insert(single(2, &boxes(), at(0.0, 1.5, 0.0))).unwrap();
+    let mut open = std::collections::BTreeSet::new();
+    for tick in 0..30 {
+        if tick == 20 {
+            assert_eq!(world.touches(&[nid(2)]), [(nid(1), nid(2))]);
+            assert!(world.set_force(nid(2), Vec3::splat(3e38), Vec3::splat(3e38)));
+        }
+        for ContactEvent { a, b, began } in world.step().contacts.clone() {
+            assert!(if began { open.insert((a, b)) } else { open.remove(&(a, b)) }, "{a} {b} {began}");
+        }
+    }
+    assert!(!world.contains(nid(2)));
+    assert!(open.iter().all(|(a, b)| *a != nid(2) && *b != nid(2)), "{open:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod scene;
 use nimbus_model::{BodyDesc, Nid, Pose, Quat, Rng, Shape, Vec3, Velocity};
 use nimbus_physics::{ContactEvent, ContactPoint, ContactState, Group, PhysicsWorld};
 use scene::{at, nid, single};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const GROUND: Nid = Nid::of_world(0, 0);
@@ -125,6 +126,64 @@ fn a_touch_that_goes_on_is_not_news() {
 }
 
 #[test]
+fn what_a_removal_cuts_is_known_before() {
+    let mut world = standing_stack();
+    let pairs = |group: &Group| group.contacts.iter().map(|c| (c.a, c.b)).collect::<Vec<_>>();
+    let upper = [nid(8), nid(9)];
+    let before = world.touches(&upper);
+    assert_eq!(before, [(nid(7), nid(8)), (nid(8), nid(9))]);
+    let group = world.remove(&upper);
+    assert_eq!(pairs(&group), [(nid(8), nid(9))], "the other one is cut");
+    assert_eq!(world.touches(&upper), [], "they are not here");
+    assert_eq!(world.touches(&[nid(7), nid(7)]), [(nid(6), nid(7))]);
+
+    let mut other = scene::empty();
+    other.insert(group).unwrap();
+    assert_eq!(other.touches(&[nid(9)]), [(nid(8), nid(9))], "before the first step, too");
+    other.report_contacts(false);
+    assert!(other.step().contacts.is_empty());
+    assert_eq!(other.touches(&[nid(9)]), [(nid(8), nid(9))]);
+}
+
+#[test]
+fn touches_beyond_what_a_body_carries_end_and_begin_anew() {
+    let slab = Arc::new(BodyDesc { can_sleep: false, ..BodyDesc::dynamic(Shape::cuboid(5.0, 0.5, 5.0)) });
+    let pebble = Arc::new(BodyDesc { can_sleep: false, ..BodyDesc::dynamic(Shape::cuboid(0.2, 0.2, 0.2)) });
+    let mut here = scene::empty();
+    here.insert(single(100, &slab, at(0.0, 0.5, 0.0))).unwrap();
+    for i in 0..81_u64 {
+        let place = at((i % 9) as f32 - 4.0, 1.2, (i / 9) as f32 - 4.0);
+        here.insert(single(i, &pebble, place)).unwrap();
+    }
+    let mut open = BTreeSet::new();
+    let mut follow = |events: &[ContactEvent]| {
+        for ContactEvent { a, b, began } in events {
+            assert!(if *began { open.insert((*a, *b)) } else { open.remove(&(*a, *b)) }, "{a} {b} {began}");
+        }
+        open.len()
+    };
+    for _ in 0..30 {
+        here.step();
+        follow(&here.last_report().contacts);
+    }
+    let before = here.touches(&all(&here));
+    assert_eq!(before.len(), 82);
+    let group = here.remove(&all(&here));
+    assert_eq!(group.contacts.len(), 64);
+    let cut: Vec<_> = before.into_iter().filter(|pair| !group.carries(*pair)).collect();
+    follow(&cut.into_iter().map(|(a, b)| ContactEvent { a, b, began: false }).collect::<Vec<_>>());
+    let mut scratch = PhysicsWorld::scratch(&scene::ground(), 0);
+    scratch.report_contacts(true);
+    let group = scratch.catch_up(group, 3, |_, _| {}).unwrap();
+    let on_the_way: Vec<ContactEvent> = scratch.contacts().iter().map(|(_, event)| *event).collect();
+    assert_eq!(follow(&on_the_way), 64);
+    let mut there = scene::empty();
+    there.insert(group).unwrap();
+    there.step();
+    assert_eq!(follow(&there.last_report().contacts), 82);
+}
+
+#[test]
 fn a_touch_that_is_gone_on_arrival_has_ended() {
     let mut world = standing_stack();
     let mut group = world.remove(&[nid(9), nid(8)]);
@@ -141,14 +200,14 @@ fn sensors_go_on_sensing() {
     let mut model = scene::ground();
     let gate = BodyDesc { sensor: true, ..BodyDesc::fixed(Shape::cuboid(1.0, 1.0, 1.0)) };
     let gate = Nid::of_world(0, model.add(gate, Pose::at(Vec3::new(0.0, 0.5, 0.0)), Velocity::ZERO));
-    let mut here = PhysicsWorld::new(&model, 0);
+    let mut here = scene::reporting(&model);
     here.insert(single(1, &restless(), at(0.0, 0.5, 0.0))).unwrap();
     here.step();
     assert_eq!(here.last_report().contacts.len(), 2);
     let group = here.remove(&[nid(1)]);
     assert_eq!(group.contacts.iter().map(|contact| contact.a).collect::<Vec<_>>(), [GROUND, gate]);
     assert!(group.contacts[1].points.is_empty());
-    let mut there = PhysicsWorld::new(&model, 0);
+    let mut there = scene::reporting(&model);
     there.insert(group).unwrap();
     assert!(there.step().contacts.is_empty());
 }

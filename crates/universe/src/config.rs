@@ -1,6 +1,7 @@
 //! What a universe is made of, and what became of it.
 
-use nimbus_node::{AuraConfig, Breach, Planted, Policy};
+use nimbus_model::RegionId;
+use nimbus_node::{AuraConfig, Breach, Contact, Planted, Policy};
 
 use crate::checkers::Violation;
 use crate::faults::{FaultCounts, Faults};
@@ -35,6 +36,8 @@ pub struct UniverseConfig {
     pub clients: u32,
     /// Whether clients also act: spawn, push and remove bodies.
     pub commands: bool,
+    /// Note which bodies begin and cease to touch.
+    pub contacts: bool,
     /// Record each server's own CPU time per tick.
     pub measured: bool,
     /// Check everything, and replay the last part of the run from a snapshot.
@@ -58,6 +61,7 @@ impl UniverseConfig {
             frame_ns: None,
             clients: 1,
             commands: false,
+            contacts: false,
             measured: false,
             checked: true,
         }
@@ -122,6 +126,9 @@ pub struct Outcome {
     pub faults: FaultCounts,
     /// Promises that became void, in order of time; only the first few thousand are kept.
     pub breaches: Vec<Breach>,
+    /// What began and ceased to touch, and which server said so, in the order in which they said it: of one server
+    /// by the tick at which it learned of it. Empty unless asked for.
+    pub contacts: Vec<(RegionId, Contact)>,
     /// Commands that clients gave.
     pub commands: u64,
     /// Frames sent between servers and gateways.

@@ -63,6 +63,8 @@ pub struct Universe {
     proofs: Vec<ReplayProof>,
     hashes: Vec<Option<u64>>,
     recovery: Recovery,
+    /// How far the contacts of each region have been heard.
+    heard: Vec<Tick>,
     /// Ticks by which backups were behind at wake-ups, and how many wake-ups.
     lag: (u64, u64),
     outcome: Outcome,
@@ -103,6 +105,7 @@ impl Universe {
             node_config.planted = config.planted;
             node_config.log = config.checked;
             node_config.durable = config.faults.need_backups();
+            node_config.contacts = config.contacts;
             if config.faults.has(Fault::Full) && i == 0 {
                 let node = Node::new(node_config.clone(), world.clone(), 1, map.clone(), Tick(0));
                 node_config.bodies_max = node.hosted_count() + rng.below(3) as usize;
@@ -130,6 +133,7 @@ impl Universe {
             asleep_until: vec![0; count],
             hashes: vec![None; count],
             recovery: Recovery::new(config.faults.need_backups(), config.planted, count),
+            heard: vec![Tick(0); count],
             lag: (0, 0),
             world,
             era: 1,
@@ -447,6 +451,7 @@ impl Universe {
     fn take_over(&mut self, i: usize) -> Option<Node> {
         let node = self.recovery.promote(i, self.nodes[i].epoch())?;
         let former = std::mem::replace(&mut self.nodes[i], node);
+        self.nodes[i].contacts_heard(self.heard[i]);
         self.asleep_until[i] = 0;
         if let Some(proof) = self.proofs.get_mut(i) {
             *proof = ReplayProof::begin(&self.nodes[i]);
@@ -513,6 +518,14 @@ impl Universe {
         let node = &mut self.nodes[i];
         let room = BREACHES_KEPT.saturating_sub(self.outcome.breaches.len());
         self.outcome.breaches.extend(node.take_breaches().into_iter().take(room));
+        for told in node.take_contacts() {
+            self.heard[i] = told.tick;
+            let region = RegionId(i as u16);
+            if self.config.checked {
+                self.checkers.observe_contacts(region, &told);
+            }
+            self.outcome.contacts.extend(told.contacts.into_iter().map(|contact| (region, contact)));
+        }
         let log = node.take_log();
         if let Some(proof) = self.proofs.get_mut(i) {
             proof.extend(log);

@@ -105,6 +105,7 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
         Planted::CommitWithoutEpoch | Planted::StaleSeed | Planted::BackupReorders => {
             &["durable", "one owner", "conservation", "bounded queues", "mirror", "one era"]
         }
+        Planted::ForgottenTouches => &["contact turns"],
     }
 }
 
@@ -115,7 +116,7 @@ fn every_planted_bug_is_found() {
         base.commands = true;
         base.faults = match planted {
             // What is promised is promised for a network that keeps its own promises.
-            Planted::NoRanks | Planted::DeafToAuras => {
+            Planted::NoRanks | Planted::DeafToAuras | Planted::ForgottenTouches => {
                 base.link = Some(LinkModel::default());
                 base.commands = false;
                 base.ticks = 120;
@@ -130,6 +131,7 @@ fn every_planted_bug_is_found() {
             Planted::CommitWithoutEpoch => "reordering,jitter,crash,suspicion".parse().unwrap(),
             _ => Faults::all(),
         };
+        base.contacts = planted == Planted::ForgottenTouches;
         base.planted = Some(planted);
         let swarm = Swarm { base, first_seed: 1, seeds: 60, vary_servers: true, stop_at_first: true };
         let report = swarm.run(2, |_| {}).unwrap();

@@ -36,6 +36,9 @@ pub(crate) struct Universe {
     /// Clients spawn, push and remove bodies; a swarm always does
     #[arg(long)]
     commands: bool,
+    /// Note what begins and ceases to touch, and check that it is told once
+    #[arg(long)]
+    contacts: bool,
     /// Build in a known mistake, to see that it is noticed
     #[arg(long, value_parser = planted)]
     plant: Option<Planted>,
@@ -63,6 +66,7 @@ impl Universe {
         config.policy = self.policy;
         config.faults = self.faults.clone();
         config.commands = self.commands || self.swarm.is_some();
+        config.contacts = self.contacts;
         config.planted = self.plant;
         config.measured = self.measured;
         config
@@ -121,6 +125,9 @@ fn tell(outcome: &Outcome) {
         outcome.hand_overs, outcome.transit_ticks_mean, outcome.refused, outcome.ticks_lost
     );
     println!("frames {}, {} bytes, {} commands", outcome.frames, outcome.bytes, outcome.commands);
+    if !outcome.contacts.is_empty() {
+        println!("contacts {} began or ended", outcome.contacts.len());
+    }
     if outcome.record_bytes > 0 {
         println!(
             "backups {:.2} ticks behind, {} bytes of records, {} promotions",
@@ -161,6 +168,9 @@ fn command_line(config: &UniverseConfig) -> String {
     }
     if config.commands {
         line += " --commands";
+    }
+    if config.contacts {
+        line += " --contacts";
     }
     if let Some((name, _)) = Planted::ALL.iter().find(|(_, planted)| Some(*planted) == config.planted) {
         line += &format!(" --plant {name}");

@@ -47,8 +47,16 @@ pub fn ground() -> World {
     world
 }
 
+/// The ground and nothing on it, in a world that reports touches.
 pub fn empty() -> PhysicsWorld {
-    PhysicsWorld::new(&ground(), 0)
+    reporting(&ground())
+}
+
+/// A world that reports touches.
+pub fn reporting(model: &World) -> PhysicsWorld {
+    let mut world = PhysicsWorld::new(model, 0);
+    world.report_contacts(true);
+    world
 }
 
 pub fn shapes() -> Vec<Shape> {

@@ -6,6 +6,7 @@
 mod apart;
 mod births;
 mod conservation;
+mod contact_turns;
 mod durable;
 mod mirror;
 mod missed_ticks;
@@ -18,8 +19,8 @@ mod thrashing;
 
 use nimbus_client::Client;
 use nimbus_gateway::Gateway;
-use nimbus_model::{Nid, Tick};
-use nimbus_node::{Event, Node, Policy};
+use nimbus_model::{Nid, RegionId, Tick};
+use nimbus_node::{ContactTick, Event, Node, Policy};
 use nimbus_wire::Frame;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -73,6 +74,7 @@ pub(crate) struct Checkers {
     apart: apart::Apart,
     missed_ticks: missed_ticks::MissedTicks,
     thrashing: thrashing::Thrashing,
+    contact_turns: contact_turns::ContactTurns,
     found: Vec<Violation>,
 }
 
@@ -108,6 +110,11 @@ impl Checkers {
             self.apart.observe(event);
         }
         self.note(tick, broken);
+    }
+
+    /// A server told of touches.
+    pub(crate) fn observe_contacts(&mut self, region: RegionId, told: &ContactTick) {
+        self.contact_turns.observe(region, told);
     }
 
     /// Everything that lives in the newest era.
@@ -171,6 +178,7 @@ impl Checkers {
         queues::conclude(scene, &mut broken);
         mirror::conclude(scene, &self.one_owner, &mut broken);
         durable::conclude(scene, &mut broken);
+        self.contact_turns.conclude(scene, &mut broken);
         self.note(scene.tick, broken);
     }
 
