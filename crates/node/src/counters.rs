@@ -23,6 +23,10 @@ pub struct Counters {
     pub orders_delayed: u64,
     /// Orders refused.
     pub orders_refused: u64,
+    /// Joints asked for between bodies of two servers.
+    pub linkages: u64,
+    /// Joints made by command.
+    pub joints: u64,
     /// Grants put off because the neighbour was silent or the lane full.
     pub grants_deferred: u64,
     /// Tick numbers skipped because the server had fallen behind.

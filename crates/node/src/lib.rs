@@ -20,6 +20,7 @@ mod force;
 mod grid;
 mod horizon;
 mod inbox;
+mod linkage;
 mod log;
 mod node;
 mod orders;

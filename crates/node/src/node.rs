@@ -4,7 +4,7 @@ use nimbus_model::{BodyDesc, Mixer, Motion, Nid, RegionId, Tick, World};
 use nimbus_physics::{PhysicsWorld, ScratchWorld};
 use nimbus_space::PartitionMap;
 use nimbus_wire::lane::RESEND_TICKS;
-use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, StateUpdate};
+use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, Linkage, StateUpdate};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -107,6 +107,8 @@ pub struct Node {
     pub(crate) injected: Vec<Arc<BodyDesc>>,
     pub(crate) horizon: Horizon,
     pub(crate) pending: Pending,
+    /// Joints that wait for their bodies to come together.
+    pub(crate) linkages: Vec<Linkage>,
     pub(crate) seam: Seam,
     /// Made when the first group has to be caught up.
     #[serde(skip)]
@@ -143,6 +145,7 @@ impl Node {
             physics: PhysicsWorld::new(&world, era),
             horizon: Horizon::new(&world, &config.aura),
             pending: Pending::default(),
+            linkages: Vec::new(),
             seam,
             scratch: None,
             clock_us: 0,
@@ -295,6 +298,7 @@ impl Node {
         self.push_scripted(tick, tick, |_| true);
         self.step(probe);
         self.obey(inputs);
+        self.link_up();
         self.apply_policy();
         self.tell_untold();
         if tick.0.is_multiple_of(DEPARTED_TICKS / 4) {
@@ -350,6 +354,7 @@ impl Node {
                 self.seam = Seam { largest_m: largest_of(world), ..Seam::default() };
                 self.scratch = None;
                 self.pending = Pending::default();
+                self.linkages.clear();
                 self.hosted.clear();
                 self.departed.clear();
                 self.returned.clear();
@@ -385,6 +390,9 @@ impl Node {
             (Address::Region(region), Item::Accept { id, islands, until }) => {
                 self.seam.offers.accepted.push((region, id, islands, until));
             }
+            (Address::Region(_), Item::Linkage(linkage)) => self.take_linkage(linkage),
+            (Address::Region(region), Item::Seek(nid)) => self.answer_seek(region, nid),
+            (Address::Region(region), Item::Found(nid)) => self.note_found(region, nid),
             (_, Item::Order(order)) => self.carry_out(order),
             _ => self.counters.frames_void += 1,
         }
@@ -551,6 +559,11 @@ impl Node {
     /// Items that arrived and wait for their turn.
     pub fn held(&self) -> usize {
         self.inbox.held()
+    }
+
+    /// Joints that wait here for their bodies to come together.
+    pub fn linkages_waiting(&self) -> usize {
+        self.linkages.len()
     }
 
     /// What it counted.

@@ -43,7 +43,7 @@ impl Node {
         let position = match &order.command {
             Command::Spawn { motion, .. } => Some(motion.pose.position),
             Command::Push { nid, .. } => self.physics.view(*nid).map(|body| body.pose.position),
-            Command::Despawn { .. } => None,
+            Command::Despawn { .. } | Command::Join { .. } => None,
         };
         let waits = position.is_some_and(|position| self.is_near_seam(position));
         if !waits || self.pending.waiting.len() >= PENDING_MAX {

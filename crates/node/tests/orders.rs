@@ -2,8 +2,10 @@
 
 mod pair;
 
-use nimbus_model::{BodyDesc, ClientId, Motion, Nid, Pose, Shape, Tick, Vec3, Velocity};
-use nimbus_node::{Cause, EventKind};
+use nimbus_model::{
+    BodyDesc, ClientId, JointDesc, JointKind, Motion, Nid, Pose, Rng, Shape, Tick, Vec3, Velocity, World,
+};
+use nimbus_node::{Cause, EventKind, Policy};
 use nimbus_wire::{Address, Command, CommandRef, Content, Frame, GatewayId, Item, LaneFrame, Order, Outcome};
 use pair::{LEFT, Pair, RIGHT, add_ball, empty_world};
 use std::sync::Arc;
@@ -126,4 +128,65 @@ fn a_body_that_leaves_the_world_dies() {
     let events = pair.nodes[LEFT].take_events();
     assert!(events.iter().any(|e| e.nid == nid && e.kind == EventKind::Died(Cause::LeftWorld)));
     assert!(events.iter().all(|e| e.tick <= Tick(30)));
+}
+
+fn rope(length: f32) -> JointDesc {
+    JointDesc::new(JointKind::Rope { length }, Vec3::ZERO, Vec3::ZERO)
+}
+
+#[test]
+fn bodies_of_one_server_are_joined_at_once() {
+    let mut world = empty_world();
+    let (one, two) = (add_ball(&mut world, -20.0, 0.0), add_ball(&mut world, -17.0, 3.0));
+    let ground = World::nid(1, world.add_ground(50.0, 50.0));
+    let mut pair = Pair::new(world, |_| {});
+    pair.run(1);
+    order(&mut pair, LEFT, 1, Command::Join { one, two, joint: rope(4.0) });
+    order(&mut pair, LEFT, 2, Command::Join { one, two: ground, joint: rope(30.0) });
+    order(&mut pair, LEFT, 3, Command::Join { one: ground, two: one, joint: rope(30.0) });
+    pair.run(1);
+    assert_eq!(pair.nodes[LEFT].physics().linkage(one), vec![one, two]);
+    assert_eq!(pair.nodes[LEFT].physics().link_keys().count(), 2, "also to what does not move");
+    assert_eq!(pair.nodes[LEFT].linkages_waiting(), 0);
+    pair.run(120);
+    let place = |nid| pair.nodes[LEFT].motion(nid).expect("it is here").pose.position;
+    assert!(place(one).distance(place(two)) < 4.1, "and they hold");
+    let outcomes = outcomes(&pair);
+    assert_eq!(outcomes[..2], [(1, Outcome::Done(one)), (2, Outcome::Done(one))]);
+    assert!(matches!(&outcomes[2].1, Outcome::Refused(reason) if reason.contains("does not move")), "{outcomes:?}");
+}
+
+#[test]
+fn a_pair_can_be_joined_only_so_often() {
+    let mut world = empty_world();
+    let (one, two) = (add_ball(&mut world, -20.0, 0.0), add_ball(&mut world, -17.0, 0.0));
+    let mut pair = Pair::new(world, |_| {});
+    pair.run(1);
+    for sequence in 1..=17 {
+        order(&mut pair, LEFT, sequence, Command::Join { one, two, joint: rope(4.0) });
+    }
+    pair.run(2);
+    assert_eq!(pair.nodes[LEFT].physics().link_keys().count(), 16);
+    let refused = outcomes(&pair).into_iter().find(|(sequence, _)| *sequence == 17).expect("it is answered").1;
+    assert!(matches!(&refused, Outcome::Refused(reason) if reason.contains("16 times already")), "{refused:?}");
+}
+
+#[test]
+fn a_joint_brings_bodies_together_under_every_policy_and_survives_lost_frames() {
+    for (policy, seed) in [(Policy::Exclusive, 1), (Policy::Aura, 2), (Policy::Exclusive, 3), (Policy::Aura, 4)] {
+        let mut world = empty_world();
+        let (one, two) = (add_ball(&mut world, -3.0, 0.0), add_ball(&mut world, 3.0, 0.0));
+        let mut pair = Pair::new(world, |config| config.policy = policy);
+        let mut rng = Rng::new(seed);
+        pair.run(2);
+        let node = (seed % 2) as usize;
+        let (first, second) = if node == LEFT { (one, two) } else { (two, one) };
+        order(&mut pair, node, 1, Command::Join { one: first, two: second, joint: rope(7.0) });
+        for _ in 0..30 {
+            pair.tick_with(|_| [0, 1, 2][rng.below(3) as usize]);
+        }
+        pair.run(10);
+        assert_eq!(outcomes(&pair), vec![(1, Outcome::Done(first))], "{policy:?}");
+        assert_eq!(pair.nodes[LEFT].physics().linkage(one), vec![one, two], "{policy:?}: with the lower rank");
+    }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::aura::Aura;
-use crate::command::{CommandRef, Order, Outcome};
+use crate::command::{CommandRef, Linkage, Order, Outcome};
 
 /// One body of a transfer with the epoch its new owner will hold it under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,4 +113,10 @@ pub enum Item {
     },
     /// Region to gateway: what became of a command.
     Outcome(CommandRef, Outcome),
+    /// Region to region: a joint to be made once both its bodies are with one of us. Now it is yours to see to.
+    Linkage(Linkage),
+    /// Region to region: do you have this body?
+    Seek(Nid),
+    /// Region to region: I have the body that you seek.
+    Found(Nid),
 }

@@ -3,6 +3,7 @@
 
 mod births;
 mod commands;
+mod joints;
 mod limits;
 mod maps;
 mod meetings;
