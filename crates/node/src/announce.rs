@@ -33,7 +33,7 @@ impl Node {
         }
         // What lies near bodies that others have outside their regions.
         let auras = std::mem::take(&mut scene.auras);
-        for aura in auras.iter().filter(|aura| self.outranks(self.config.region, aura.host)) {
+        for aura in auras.iter().filter(|aura| self.outranks_in_any(self.config.region, aura.host)) {
             scene.own_within(self, &aura.bounds, far, |row| wanted.push((row, aura.host)));
         }
         scene.auras = auras;
@@ -91,15 +91,16 @@ impl Node {
     pub(crate) fn targets(&self, position: Vec3, radius: f32, out: &mut Vec<RegionId>) {
         let reach = Aabb::around(position, Vec3::splat(radius + self.announced_from()));
         self.map.regions_meeting(&reach, out);
-        for next in self.next_maps() {
-            let mut then = Vec::new();
-            next.regions_meeting(&reach, &mut then);
-            out.extend(then);
-        }
         let region = self.config.region;
-        if self.map.region_at(position) == region {
-            let ranks_change = self.next_maps().next().is_some();
-            out.retain(|to| ranks_change || self.outranks(region, *to));
+        let mut is_home = self.map.region_at(position) == region;
+        for other in self.next_maps().chain(&self.former) {
+            let mut then = Vec::new();
+            other.regions_meeting(&reach, &mut then);
+            out.extend(then);
+            is_home &= other.region_at(position) == region;
+        }
+        if is_home {
+            out.retain(|to| self.outranks_in_any(region, *to));
         } else {
             let near = out.clone();
             let others = near.iter().filter_map(|to| self.seam.foreign.get(to)).flat_map(|foreign| &foreign.others);
@@ -131,7 +132,8 @@ impl Node {
             for (i, injection) in world.injections.iter().enumerate() {
                 for ordinal in injection.due(age, world.tick_hz) {
                     let (desc, pose, velocity) = injection.body(world.seed, i, ordinal);
-                    if self.map.region_at(pose.position) != self.config.region {
+                    let then = self.next_maps().filter(|map| map.effective() <= tick).last().unwrap_or(&self.map);
+                    if then.region_at(pose.position) != self.config.region {
                         continue;
                     }
                     let bounds = box_of(desc, &pose);

@@ -28,6 +28,7 @@ mod outbox;
 mod pending;
 mod policy;
 mod pull;
+mod ranks;
 mod record_stream;
 mod regional;
 mod reigns;

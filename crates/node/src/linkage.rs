@@ -110,6 +110,9 @@ impl Node {
             }
             return Step::Wait;
         };
+        if self.is_held_back(at.region) {
+            return Step::Wait;
+        }
         if self.outranks(self.config.region, at.region) {
             return Step::Pass(at.region);
         }

@@ -78,6 +78,8 @@ pub struct Node {
     pub(crate) now: Tick,
     pub(crate) loaded_at: Tick,
     pub(crate) map: PartitionMap,
+    /// The partition before it, while that still matters.
+    pub(crate) former: Option<PartitionMap>,
     pub(crate) changes: Vec<Change>,
     #[serde(with = "crate::snapshot::physics_bytes")]
     pub(crate) physics: PhysicsWorld,
@@ -158,6 +160,7 @@ impl Node {
             now: at,
             loaded_at: at,
             map,
+            former: None,
             changes: Vec::new(),
             hosted: Reigns::default(),
             departed: BTreeMap::new(),
@@ -293,6 +296,7 @@ impl Node {
                 Input::Measured { factor, value } => self.breach_measured(*factor, *value),
             }
         }
+        self.forget_former();
         self.end_waits();
         self.inject(tick);
         self.push_scripted(tick, tick, |_| true);
@@ -338,7 +342,7 @@ impl Node {
         match change {
             Change::Map(map) => {
                 if map.epoch() > self.map.epoch() {
-                    self.map = map.clone();
+                    self.change_map(map);
                     self.suspect_everyone();
                     self.follow_map();
                 }
@@ -349,6 +353,7 @@ impl Node {
                 self.era = *era;
                 self.loaded_at = *at;
                 self.map = map.clone();
+                self.former = None;
                 self.physics = PhysicsWorld::new(world, *era);
                 self.horizon = Horizon::new(world, &self.config.aura);
                 self.seam = Seam { largest_m: largest_of(world), ..Seam::default() };

@@ -478,9 +478,15 @@ impl Universe {
         let at = cut.at + self.rng.between(-4.0, 4.0);
         let horizon = Horizon::new(&self.world, &self.config.aura);
         let width_min = 4.0 * self.world.radius_max + 2.0 * horizon.depth_m();
-        if let Ok(map) = self.map.move_cut(cut.index, at, width_min, self.tick + LEAD_TICKS) {
+        let effective = self.tick + LEAD_TICKS;
+        if let Ok(moved) = self.map.move_cut(cut.index, at, width_min, effective) {
             self.network.counts.map += 1;
-            self.repartition(map);
+            let mut order = moved.order();
+            if self.rng.chance(0.5) {
+                let (one, two) = (self.rng.below(order.len() as u64), self.rng.below(order.len() as u64));
+                order.swap(one as usize, two as usize);
+            }
+            self.repartition(moved.with_ranks(&order, effective).unwrap_or(moved));
         }
     }
 

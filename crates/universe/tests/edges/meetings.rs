@@ -1,6 +1,6 @@
 //! Bodies of several servers that meet, compared with the same on one server.
 
-use nimbus_model::{Layout, Vec3, World};
+use nimbus_model::{Layout, Tick, Vec3, World};
 
 use crate::stage::{Stage, add, add_ball, assert_same, ball, world};
 
@@ -40,6 +40,28 @@ fn corner() {
                 stage.finish_promised(&case);
             }
         }
+    }
+}
+
+/// The same while the ranks of all servers are turned about.
+#[test]
+fn corner_while_ranks_change() {
+    let layout = Layout::Grid { count: [2, 1, 2], size: [60.0, 60.0, 60.0] };
+    for change in 16..34 {
+        let at = Vec3::new(0.4 - 0.05 * change as f32, 0.0, -0.3);
+        let world = meeting(layout.clone(), at, 0.2 + 0.08 * change as f32);
+        let case = format!("ranks change at tick {change}");
+        let mut one = Stage::new(nimbus_scenes::on_one_server(&world), 1, 60);
+        one.until(60);
+        let mut many = Stage::at_tolerance(world, change, 60);
+        many.until(2);
+        let mut order = many.universe.map().order();
+        order.rotate_left(1 + change as usize % 3);
+        let map = many.universe.map().with_ranks(&order, Tick(change)).expect("all are named");
+        many.universe.repartition(map);
+        many.until(60);
+        assert_same(&one, &many, 4, &case);
+        many.finish_promised(&case);
     }
 }
 

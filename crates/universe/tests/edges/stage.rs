@@ -78,6 +78,16 @@ impl Stage {
         Stage { universe, lives: BTreeMap::new() }
     }
 
+    /// The same on servers that wake as rarely, over links as slow, as the world's promises allow.
+    pub(crate) fn at_tolerance(world: World, seed: u64, ticks: u64) -> Stage {
+        let nanos = |ms: f32| (f64::from(ms) * 1e6) as u64;
+        let (frame_ns, latency_ns) = (nanos(world.tolerances.frame_ms), nanos(world.tolerances.latency_ms));
+        Stage::with(world, seed, ticks, |config| {
+            config.frame_ns = Some(frame_ns);
+            config.link = Some(LinkModel { latency_ns, ..LinkModel::default() });
+        })
+    }
+
     /// Lets time pass up to a tick.
     pub(crate) fn until(&mut self, tick: u64) {
         while self.universe.tick() < Tick(tick) {
