@@ -21,6 +21,8 @@ pub struct Counters {
     pub orders_forwarded: u64,
     /// Orders that waited until the neighbours knew of them.
     pub orders_delayed: u64,
+    /// Orders that came again and were not carried out again.
+    pub orders_repeated: u64,
     /// Orders refused.
     pub orders_refused: u64,
     /// Joints asked for between bodies of two servers.

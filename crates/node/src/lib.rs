@@ -29,6 +29,7 @@ mod pending;
 mod policy;
 mod pull;
 mod ranks;
+mod recent;
 mod record_stream;
 mod regional;
 mod reigns;

@@ -30,8 +30,10 @@ impl Node {
         if let Some(reason) = problem {
             self.reply(by, Outcome::Refused(reason));
         } else if self.hosted.contains(two) || !moves(two) {
-            let outcome = self.join(one, two, joint);
+            let outcome = self.join(by, one, two, joint);
             self.reply(by, outcome);
+        } else if self.linkages.iter().any(|linkage| linkage.by == by) {
+            self.counters.orders_repeated += 1;
         } else {
             let until = self.now + PATIENCE_TICKS;
             self.counters.linkages += 1;
@@ -95,7 +97,7 @@ impl Node {
             }
         }
         let (mine, other) = match linkage.bodies.map(|nid| self.hosted.contains(nid)) {
-            [true, true] => return Step::End(self.join(one, two, linkage.joint.clone())),
+            [true, true] => return Step::End(self.join(linkage.by, one, two, linkage.joint.clone())),
             _ if self.now >= linkage.until => return Step::End(Outcome::Refused(too_late(linkage))),
             [true, false] => (0, 1),
             [false, true] => (1, 0),
@@ -156,7 +158,11 @@ impl Node {
     }
 
     /// Makes a joint between two bodies that are here, or a body and a static.
-    fn join(&mut self, one: Nid, two: Nid, joint: JointDesc) -> Outcome {
+    fn join(&mut self, by: CommandRef, one: Nid, two: Nid, joint: JointDesc) -> Outcome {
+        if self.recent.has(one, by) {
+            self.counters.orders_repeated += 1;
+            return Outcome::Done(one);
+        }
         if [one, two].iter().any(|nid| self.physics.linked(*nid).count() >= PARTNERS_MAX) {
             return Outcome::Refused(format!("a body is joined to {PARTNERS_MAX} others already"));
         }
@@ -169,6 +175,7 @@ impl Node {
                 // They belong together now, wherever they lie; the policy looks at them even if they sleep.
                 self.suspects.extend([one, two].iter().filter(|nid| self.hosted.contains(**nid)));
                 self.counters.joints += 1;
+                self.recent.note(one, by);
                 Outcome::Done(one)
             }
             Err(error) => Outcome::Refused(error.to_string()),

@@ -19,6 +19,7 @@ use crate::inbox::{Inbox, Input};
 use crate::log::TickLog;
 use crate::outbox::Outbox;
 use crate::pending::Pending;
+use crate::recent::Recent;
 use crate::record_stream::RecordStream;
 use crate::reigns::Reigns;
 use crate::seam::Seam;
@@ -109,6 +110,8 @@ pub struct Node {
     pub(crate) injected: Vec<Arc<BodyDesc>>,
     pub(crate) horizon: Horizon,
     pub(crate) pending: Pending,
+    /// Commands that bodies have obeyed lately.
+    pub(crate) recent: Recent,
     /// Joints that wait for their bodies to come together.
     pub(crate) linkages: Vec<Linkage>,
     pub(crate) seam: Seam,
@@ -147,6 +150,7 @@ impl Node {
             physics: PhysicsWorld::new(&world, era),
             horizon: Horizon::new(&world, &config.aura),
             pending: Pending::default(),
+            recent: Recent::default(),
             linkages: Vec::new(),
             seam,
             scratch: None,
@@ -359,6 +363,7 @@ impl Node {
                 self.seam = Seam { largest_m: largest_of(world), ..Seam::default() };
                 self.scratch = None;
                 self.pending = Pending::default();
+                self.recent = Recent::default();
                 self.linkages.clear();
                 self.hosted.clear();
                 self.departed.clear();

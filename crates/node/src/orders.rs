@@ -44,6 +44,12 @@ impl Node {
             return;
         }
         let by = order.by;
+        let target = order.command.target();
+        if let Some(nid) = target.filter(|nid| self.recent.has(*nid, by)) {
+            self.counters.orders_repeated += 1;
+            self.reply(by, Outcome::Done(nid));
+            return;
+        }
         let outcome = match order.command {
             Command::Spawn { desc, motion } => {
                 let nid = self.next_nid();
@@ -53,6 +59,9 @@ impl Node {
             Command::Despawn { nid } => self.despawn(nid),
             Command::Join { one, two, joint } => return self.begin_linkage(by, one, two, joint),
         };
+        if let Some(nid) = target.filter(|nid| self.hosted.contains(*nid) && outcome == Outcome::Done(*nid)) {
+            self.recent.note(nid, by);
+        }
         self.reply(by, outcome);
     }
 
@@ -118,6 +127,7 @@ impl Node {
     pub(crate) fn bury(&mut self, nid: Nid, cause: Cause) {
         let body_epoch = self.hosted.remove(nid).unwrap_or(0) + 1;
         self.physics.remove(&[nid]);
+        self.recent.take(nid);
         self.seam.drop_body(nid);
         self.report(nid, body_epoch, EventKind::Died(cause));
         if self.config.planted != Some(Planted::SilentDeath) {

@@ -190,3 +190,64 @@ fn a_joint_brings_bodies_together_under_every_policy_and_survives_lost_frames() 
         assert_eq!(pair.nodes[LEFT].physics().linkage(one), vec![one, two], "{policy:?}: with the lower rank");
     }
 }
+
+#[test]
+fn a_command_that_comes_over_two_ways_is_carried_out_once() {
+    // The other way is longer by so many ticks; the body changes server in the meantime, or has done so before.
+    for (asked, later) in [(1, 60), (1, 20), (12, 8), (14, 3), (16, 1), (30, 1), (30, 20)] {
+        let mut world = empty_world();
+        let nid = add_ball(&mut world, -1.0, 6.0);
+        let mut pair = Pair::new(world, |_| {});
+        let mass = pair.nodes[LEFT].physics().view(nid).expect("it is here").mass();
+        let push = Command::Push { nid, impulse: Vec3::Y * mass };
+        pair.run(asked);
+        order(&mut pair, LEFT, 1, push.clone());
+        pair.run(later);
+        order(&mut pair, RIGHT, 1, push.clone());
+        pair.run(60);
+        order(&mut pair, LEFT, 2, push);
+        pair.run(6);
+        assert_eq!(pair.hosts(nid), [false, true]);
+        let speed = pair.nodes[RIGHT].motion(nid).expect("it is here").velocity.linear.y;
+        assert!((speed - 2.0).abs() < 1e-4, "asked at {asked} and {later} later: two commands give 2 m/s, not {speed}");
+    }
+}
+
+#[test]
+fn a_body_that_is_given_back_remembers_what_it_has_obeyed() {
+    let mut world = empty_world();
+    let nid = add_ball(&mut world, -1.0, 6.0);
+    let mut pair = Pair::new(world, |config| config.bodies_max = if config.region.0 == 1 { 0 } else { 10 });
+    let mass = pair.nodes[LEFT].physics().view(nid).expect("it is here").mass();
+    let push = Command::Push { nid, impulse: Vec3::Y * mass };
+    pair.run(1);
+    order(&mut pair, LEFT, 1, push.clone());
+    pair.run(24);
+    assert!(pair.nodes[LEFT].counters().returned > 0);
+    order(&mut pair, RIGHT, 1, push);
+    pair.run(6);
+    let speed = pair.nodes[LEFT].motion(nid).expect("it is here").velocity.linear.y;
+    assert!((speed - 1.0).abs() < 1e-4, "{speed} m/s");
+    assert_eq!(pair.nodes[LEFT].counters().orders_repeated, 1);
+}
+
+#[test]
+fn a_joint_that_is_asked_for_over_two_ways_is_made_once() {
+    let mut repeated = 0;
+    for later in 0..10 {
+        let mut world = empty_world();
+        let (one, two) = (add_ball(&mut world, -3.0, 0.0), add_ball(&mut world, 3.0, 0.0));
+        let mut pair = Pair::new(world, |config| config.policy = Policy::Aura);
+        pair.run(2);
+        let join = Command::Join { one: two, two: one, joint: rope(7.0) };
+        order(&mut pair, RIGHT, 1, join.clone());
+        pair.run(later);
+        order(&mut pair, LEFT, 1, join);
+        pair.run(30);
+        let joints: usize = pair.nodes.iter().map(|node| node.physics().link_keys().count()).sum();
+        assert_eq!(joints, 1, "{later} ticks later");
+        assert_eq!(pair.nodes[LEFT].physics().linkage(one), vec![one, two]);
+        repeated += pair.nodes[LEFT].counters().orders_repeated;
+    }
+    assert!(repeated > 0, "it came again after it was made");
+}

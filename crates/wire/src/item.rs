@@ -53,6 +53,8 @@ pub struct Transfer {
     pub claims: Vec<Claim>,
     /// The group, encoded. Opaque here, so that a receiver that cannot read it can still give it back unharmed.
     pub payload: Vec<u8>,
+    /// Commands that bodies of the group have obeyed lately, so that none is obeyed again by their next owner.
+    pub obeyed: Vec<(Nid, Vec<CommandRef>)>,
     /// Set when a receiver gives back what it could not take; such a transfer is always taken.
     pub returned: Option<Refusal>,
 }

@@ -188,7 +188,10 @@ impl Incoming {
 
 fn approximate_bytes(item: &Item) -> usize {
     match item {
-        Item::Transfer(transfer) => 64 + transfer.payload.len() + 12 * transfer.claims.len(),
+        Item::Transfer(transfer) => {
+            let obeyed: usize = transfer.obeyed.iter().map(|(_, obeyed)| 16 + 16 * obeyed.len()).sum();
+            64 + transfer.payload.len() + 12 * transfer.claims.len() + obeyed
+        }
         Item::Hosted { desc, .. } => approximate_body_bytes(desc),
         Item::Order(order) => match &order.command {
             Command::Spawn { desc, .. } => approximate_body_bytes(desc),
