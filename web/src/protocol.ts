@@ -120,10 +120,16 @@ export type Inbound =
   | { type: "done"; seq?: number | null; nid?: string | null }
   | { type: "refused"; seq?: number | null; reason: string };
 
+export type Anchor = { position: Vec3; rotation: [number, number, number, number] };
+
+/** `kind` as in world files: "fixed", "spherical", or an object such as { rope: { length: 2 } }. */
+export type Joint = { kind: string | Record<string, unknown>; anchor_a: Anchor; anchor_b: Anchor; contacts: boolean };
+
 export type Command =
   | { type: "spawn"; shape: Shape; position: Vec3; velocity: Vec3; density?: number; restitution?: number }
   | { type: "impulse"; nid: string; impulse: Vec3 }
   | { type: "despawn"; nid: string }
+  | { type: "join"; one: string; two: string; joint: Joint }
   | { type: "reset" }
   | { type: "scene"; name: string }
   | { type: "pause"; paused: boolean }

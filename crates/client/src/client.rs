@@ -1,6 +1,6 @@
 //! The client itself: messages in, knowledge and commands out.
 
-use nimbus_model::{Aabb, ClientId, Nid, RegionId, Shape, Tick, Vec3};
+use nimbus_model::{Aabb, ClientId, JointDesc, Nid, RegionId, Shape, Tick, Vec3};
 use nimbus_wire::client::bodies::{self, Bodies};
 use nimbus_wire::client::{
     BodyCard, BreachNews, FromClient, Overlay, SceneInfo, Spawn, StaticBody, ToClient, WorldStats,
@@ -302,6 +302,11 @@ impl Client {
     /// Removes a body.
     pub fn despawn(&mut self, nid: Nid) -> String {
         self.command(&FromClient::Despawn { nid })
+    }
+
+    /// Holds two bodies together from now on; the anchors of the joint are in the order of the bodies.
+    pub fn join(&mut self, one: Nid, two: Nid, joint: JointDesc) -> String {
+        self.command(&FromClient::Join { one, two, joint })
     }
 
     /// Loads the present world again.

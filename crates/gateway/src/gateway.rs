@@ -409,7 +409,10 @@ impl Gateway {
             | Item::Rests(_)
             | Item::Stirs(_)
             | Item::Offer { .. }
-            | Item::Accept { .. } => counters.items_bad += 1,
+            | Item::Accept { .. }
+            | Item::Linkage(_)
+            | Item::Seek(_)
+            | Item::Found(_) => counters.items_bad += 1,
         });
     }
 
@@ -423,6 +426,9 @@ impl Gateway {
                 self.owner(nid).map(|region| (region, Command::Push { nid, impulse }))
             }
             FromClient::Despawn { nid } => self.owner(nid).map(|region| (region, Command::Despawn { nid })),
+            FromClient::Join { one, two, joint } => {
+                self.owner(one).map(|region| (region, Command::Join { one, two, joint }))
+            }
             FromClient::Reset => return self.request(client, seq, Request::Reset),
             FromClient::Scene { name } => return self.request(client, seq, Request::Scene(name)),
             FromClient::Pause { paused } => return self.request(client, seq, Request::Pause(paused)),

@@ -33,7 +33,7 @@ impl Node {
             }
         }
         // What lies near bodies that others have outside their regions.
-        for aura in scene.auras.iter().filter(|aura| self.outranks(self.config.region, aura.host)) {
+        for aura in scene.auras.iter().filter(|aura| self.outranks_in_any(self.config.region, aura.host)) {
             scene.own_within(&self.horizon, &aura.bounds, Gap::Within(far), |row| wanted.push((aura.host, row)));
         }
         wanted.sort_unstable();
@@ -104,17 +104,21 @@ impl Node {
     pub(crate) fn targets(&self, position: Vec3, radius: f32, speed: f32, out: &mut Vec<RegionId>) {
         let reach = Aabb::around(position, Vec3::splat(radius + self.announced_from()));
         self.map.regions_meeting(&reach, out);
-        for next in self.next_maps() {
-            let mut then = Vec::new();
-            next.regions_meeting(&reach, &mut then);
-            out.extend(then);
-        }
         let region = self.config.region;
-        if self.map.region_at(position) == region {
-            let map_changes = self.next_maps().next().is_some();
-            let within = radius + self.announced_within(speed, out.len().saturating_sub(2) as u64);
-            let concerned = |to: RegionId| self.outranks(region, to) && self.map.distance(to, position) <= within;
-            out.retain(|to| map_changes || concerned(*to));
+        let corner = out.len().saturating_sub(2) as u64;
+        let mut is_home = self.map.region_at(position) == region;
+        let mut map_changes = false;
+        for other in self.next_maps().chain(&self.former) {
+            let mut then = Vec::new();
+            other.regions_meeting(&reach, &mut then);
+            out.extend(then);
+            is_home &= other.region_at(position) == region;
+            map_changes = true;
+        }
+        if is_home {
+            let within = radius + self.announced_within(speed, corner);
+            let is_near = |to: RegionId| map_changes || self.map.distance(to, position) <= within;
+            out.retain(|to| self.outranks_in_any(region, *to) && is_near(*to));
         } else {
             let near = out.clone();
             let others = near.iter().filter_map(|to| self.seam.foreign.get(to)).flat_map(|foreign| &foreign.others);
@@ -146,7 +150,8 @@ impl Node {
             for (i, injection) in world.injections.iter().enumerate() {
                 for ordinal in injection.due(age, world.tick_hz) {
                     let (desc, pose, velocity) = injection.body(world.seed, i, ordinal);
-                    if self.map.region_at(pose.position) != self.config.region {
+                    let then = self.next_maps().filter(|map| map.effective() <= tick).last().unwrap_or(&self.map);
+                    if then.region_at(pose.position) != self.config.region {
                         continue;
                     }
                     let bounds = box_of(desc, &pose);

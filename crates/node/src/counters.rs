@@ -21,8 +21,14 @@ pub struct Counters {
     pub orders_forwarded: u64,
     /// Orders that waited until the neighbours knew of them.
     pub orders_delayed: u64,
+    /// Orders that came again and were not carried out again.
+    pub orders_repeated: u64,
     /// Orders refused.
     pub orders_refused: u64,
+    /// Joints asked for between bodies of two servers.
+    pub linkages: u64,
+    /// Joints made by command.
+    pub joints: u64,
     /// Grants put off because the neighbour was silent or the lane full.
     pub grants_deferred: u64,
     /// Tick numbers skipped because the server had fallen behind.

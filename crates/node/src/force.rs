@@ -27,11 +27,21 @@ impl Node {
             if *to == self.config.region || !self.map.regions().contains(to) {
                 continue;
             }
-            match self.config.policy {
-                Policy::Aura => self.part_clusters(nids, *to, &mut gone),
-                Policy::Forgetful | Policy::Exclusive => self.grant_linkages(nids, *to, &mut gone),
-            }
+            self.part_with(nids, *to, &mut gone);
         }
+        self.leave_out(&gone);
+    }
+
+    /// Gives bodies to another region, each with everything here that it may soon touch, as far as they may be given.
+    pub(crate) fn part_with(&mut self, nids: &[Nid], to: RegionId, gone: &mut BTreeSet<Nid>) {
+        match self.config.policy {
+            Policy::Aura => self.part_clusters(nids, to, gone),
+            Policy::Forgetful | Policy::Exclusive => self.grant_linkages(nids, to, gone),
+        }
+    }
+
+    /// Keeps what was given away since the step from being judged at this tick.
+    pub(crate) fn leave_out(&mut self, gone: &BTreeSet<Nid>) {
         if !gone.is_empty() {
             self.moved.retain(|moved| !gone.contains(&moved.nid));
             self.outside.retain(|nid| !gone.contains(nid));

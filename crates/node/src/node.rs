@@ -4,7 +4,7 @@ use nimbus_model::{BodyDesc, Mixer, Motion, Nid, RegionId, Tick, World};
 use nimbus_physics::{PhysicsWorld, ScratchWorld};
 use nimbus_space::PartitionMap;
 use nimbus_wire::lane::RESEND_TICKS;
-use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, StateUpdate};
+use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, Linkage, StateUpdate};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,6 +20,7 @@ use crate::inbox::{Inbox, Input};
 use crate::log::TickLog;
 use crate::outbox::Outbox;
 use crate::pending::Pending;
+use crate::recent::Recent;
 use crate::record_stream::RecordStream;
 use crate::reigns::Reigns;
 use crate::seam::Seam;
@@ -79,6 +80,8 @@ pub struct Node {
     pub(crate) now: Tick,
     pub(crate) loaded_at: Tick,
     pub(crate) map: PartitionMap,
+    /// The partition before it, while that still matters.
+    pub(crate) former: Option<PartitionMap>,
     pub(crate) changes: Vec<Change>,
     #[serde(with = "crate::snapshot::physics_bytes")]
     pub(crate) physics: PhysicsWorld,
@@ -108,6 +111,10 @@ pub struct Node {
     pub(crate) injected: Vec<Arc<BodyDesc>>,
     pub(crate) horizon: Horizon,
     pub(crate) pending: Pending,
+    /// Commands that bodies have obeyed lately.
+    pub(crate) recent: Recent,
+    /// Joints that wait for their bodies to come together.
+    pub(crate) linkages: Vec<Linkage>,
     pub(crate) seam: Seam,
     /// Made when the first group has to be caught up.
     #[serde(skip)]
@@ -145,6 +152,8 @@ impl Node {
             physics: physics_of(&config, &world, era),
             horizon: Horizon::new(&world, &config.aura),
             pending: Pending::default(),
+            recent: Recent::default(),
+            linkages: Vec::new(),
             seam,
             scratch: None,
             clock_us: 0,
@@ -157,6 +166,7 @@ impl Node {
             now: at,
             loaded_at: at,
             map,
+            former: None,
             changes: Vec::new(),
             hosted: Reigns::default(),
             departed: BTreeMap::new(),
@@ -293,11 +303,13 @@ impl Node {
                 Input::Measured { factor, value } => self.breach_measured(*factor, *value),
             }
         }
+        self.forget_former();
         self.end_waits();
         self.inject(tick);
         self.push_scripted(tick, tick, |_| true);
         self.step(probe);
         self.obey(inputs);
+        self.link_up();
         self.apply_policy();
         self.tell_untold();
         self.release_contacts();
@@ -338,7 +350,7 @@ impl Node {
         match change {
             Change::Map(map) => {
                 if map.epoch() > self.map.epoch() {
-                    self.map = map.clone();
+                    self.change_map(map);
                     self.suspect_everyone();
                     self.follow_map();
                 }
@@ -349,11 +361,14 @@ impl Node {
                 self.era = *era;
                 self.loaded_at = *at;
                 self.map = map.clone();
+                self.former = None;
                 self.physics = physics_of(&self.config, world, *era);
                 self.horizon = Horizon::new(world, &self.config.aura);
                 self.seam = Seam { largest_m: largest_of(world), ..Seam::default() };
                 self.scratch = None;
                 self.pending = Pending::default();
+                self.recent = Recent::default();
+                self.linkages.clear();
                 self.hosted.clear();
                 self.departed.clear();
                 self.returned.clear();
@@ -389,6 +404,9 @@ impl Node {
             (Address::Region(region), Item::Accept { id, islands, until }) => {
                 self.seam.offers.accepted.push((region, id, islands, until));
             }
+            (Address::Region(_), Item::Linkage(linkage)) => self.take_linkage(linkage),
+            (Address::Region(region), Item::Seek(nid)) => self.answer_seek(region, nid),
+            (Address::Region(region), Item::Found(nid)) => self.note_found(region, nid),
             (_, Item::Order(order)) => self.carry_out(order),
             _ => self.counters.frames_void += 1,
         }
@@ -556,6 +574,11 @@ impl Node {
     /// Items that arrived and wait for their turn.
     pub fn held(&self) -> usize {
         self.inbox.held()
+    }
+
+    /// Joints that wait here for their bodies to come together.
+    pub fn linkages_waiting(&self) -> usize {
+        self.linkages.len()
     }
 
     /// What it counted.

@@ -1,6 +1,6 @@
 //! Commands: carried out here, or passed on to where the body went, or refused with a reason.
 
-use nimbus_model::{BodyDesc, Group, Motion, Nid, RegionId, Velocity};
+use nimbus_model::{BodyDesc, Group, Motion, Nid, RegionId, Vec3, Velocity};
 use nimbus_wire::{Address, Command, CommandRef, Item, Order, Outcome};
 use std::sync::Arc;
 
@@ -19,9 +19,7 @@ impl Node {
                 let at = self.map.region_at(motion.pose.position);
                 (at != self.config.region).then_some(at)
             }
-            Command::Push { nid, .. } | Command::Despawn { nid } => {
-                self.departed.get(nid).filter(|_| !self.hosted.contains(*nid)).map(|(to, _)| *to)
-            }
+            Command::Push { .. } | Command::Despawn { .. } | Command::Join { .. } => self.whereabouts(&order.command),
         };
         match destination {
             Some(to) => self.pass_on(order, to),
@@ -41,18 +39,36 @@ impl Node {
 
     /// Carries a command out here, or passes it on to where the body has gone since it came.
     pub(crate) fn carry_out_now(&mut self, order: Order) {
-        let nid = match &order.command {
-            Command::Push { nid, .. } | Command::Despawn { nid } => Some(*nid),
-            Command::Spawn { .. } => None,
-        };
-        let gone = nid.filter(|nid| !self.hosted.contains(*nid)).and_then(|nid| self.departed.get(&nid));
-        match gone {
-            Some(&(to, _)) => self.pass_on(order, to),
-            None => {
-                let outcome = self.execute(order.command);
-                self.reply(order.by, outcome);
-            }
+        if let Some(to) = self.whereabouts(&order.command) {
+            self.pass_on(order, to);
+            return;
         }
+        let by = order.by;
+        let target = order.command.target();
+        if let Some(nid) = target.filter(|nid| self.recent.has(*nid, by)) {
+            self.counters.orders_repeated += 1;
+            self.reply(by, Outcome::Done(nid));
+            return;
+        }
+        let outcome = match order.command {
+            Command::Spawn { desc, motion } => {
+                let nid = self.next_nid();
+                self.spawn(nid, desc, motion)
+            }
+            Command::Push { nid, impulse } => self.push(nid, impulse),
+            Command::Despawn { nid } => self.despawn(nid),
+            Command::Join { one, two, joint } => return self.begin_linkage(by, one, two, joint),
+        };
+        if let Some(nid) = target.filter(|nid| self.hosted.contains(*nid) && outcome == Outcome::Done(*nid)) {
+            self.recent.note(nid, by);
+        }
+        self.reply(by, outcome);
+    }
+
+    /// Where the body went that a command is for, if it is not here and that is known.
+    fn whereabouts(&self, command: &Command) -> Option<RegionId> {
+        let nid = command.target().filter(|nid| !self.hosted.contains(*nid))?;
+        self.departed.get(&nid).map(|(to, _)| *to)
     }
 
     /// Why a body cannot appear here, if it cannot.
@@ -75,33 +91,26 @@ impl Node {
         }
     }
 
-    fn execute(&mut self, command: Command) -> Outcome {
-        let unknown = |nid| Outcome::Refused(format!("there is no body {nid}"));
-        match command {
-            Command::Spawn { desc, motion } => {
-                let nid = self.next_nid();
-                self.spawn(nid, desc, motion)
-            }
-            Command::Push { nid, impulse } => {
-                if !impulse.is_finite() {
-                    return Outcome::Refused("the impulse is not a number".to_owned());
-                }
-                if self.hosted.contains(nid) && self.physics.push(nid, impulse, None) {
-                    self.hold_speed(nid);
-                    Outcome::Done(nid)
-                } else {
-                    unknown(nid)
-                }
-            }
-            Command::Despawn { nid } => {
-                if self.hosted.contains(nid) {
-                    self.bury(nid, Cause::Despawned);
-                    Outcome::Done(nid)
-                } else {
-                    unknown(nid)
-                }
-            }
+    fn push(&mut self, nid: Nid, impulse: Vec3) -> Outcome {
+        if !impulse.is_finite() {
+            return Outcome::Refused("the impulse is not a number".to_owned());
         }
+        if !self.hosted.contains(nid) {
+            return unknown(nid);
+        }
+        if !self.physics.push(nid, impulse, None) {
+            return Outcome::Refused("the impulse is too great, or the body is not moved by impulses".to_owned());
+        }
+        self.hold_speed(nid);
+        Outcome::Done(nid)
+    }
+
+    fn despawn(&mut self, nid: Nid) -> Outcome {
+        if !self.hosted.contains(nid) {
+            return unknown(nid);
+        }
+        self.bury(nid, Cause::Despawned);
+        Outcome::Done(nid)
     }
 
     /// Keeps a push from making a body faster than any may be.
@@ -120,6 +129,7 @@ impl Node {
         let touches = self.touches_of(&[nid]);
         self.physics.remove(&[nid]);
         self.end_contacts(touches);
+        self.recent.take(nid);
         self.seam.drop_body(nid);
         self.report(nid, body_epoch, EventKind::Died(cause));
         if self.config.planted != Some(Planted::SilentDeath) {
@@ -147,4 +157,8 @@ impl Node {
             self.outbox.push(Address::Gateway(by.gateway), self.now, Item::Outcome(by, outcome));
         }
     }
+}
+
+fn unknown(nid: Nid) -> Outcome {
+    Outcome::Refused(format!("there is no body {nid}"))
 }

@@ -33,9 +33,7 @@ impl Node {
     /// True when something that happens here must be known elsewhere first.
     fn is_near_seam(&self, position: Vec3) -> bool {
         let near = self.announced_from() + 2.0 * self.seam.largest_m;
-        self.config.policy == Policy::Aura
-            && self.map.regions().len() > 1
-            && self.map.distance_to_boundary(self.config.region, position) <= near
+        self.config.policy == Policy::Aura && self.map.regions().len() > 1 && self.distance_to_edge(position) <= near
     }
 
     /// Keeps a command for later if it must wait. A spawn must have been found good.
@@ -43,7 +41,7 @@ impl Node {
         let position = match &order.command {
             Command::Spawn { motion, .. } => Some(motion.pose.position),
             Command::Push { nid, .. } => self.physics.view(*nid).map(|body| body.pose.position),
-            Command::Despawn { .. } => None,
+            Command::Despawn { .. } | Command::Join { .. } => None,
         };
         let waits = position.is_some_and(|position| self.is_near_seam(position));
         if !waits || self.pending.waiting.len() >= PENDING_MAX {

@@ -22,14 +22,15 @@ impl Node {
         let mut hits: BTreeMap<u32, RegionId> = BTreeMap::new();
         let auras = std::mem::take(&mut scene.auras);
         let mut found = Vec::new();
+        let caution = self.caution();
         for aura in auras.iter().filter(|aura| self.pulls(aura)) {
             found.clear();
-            scene.own_within(&self.horizon, &aura.bounds, self.pulling_gap(aura, 0), |row| found.push(row));
+            scene.own_within(&self.horizon, &aura.bounds, self.pulling_gap(aura, caution), |row| found.push(row));
             for &row in &found {
                 if hits.get(&row).is_some_and(|host| !self.outranks(aura.host, *host)) {
                     continue;
                 }
-                if scene.may_touch(self, aura, row, 0) {
+                if scene.may_touch(self, aura, row, caution) {
                     hits.insert(row, aura.host);
                 }
             }
@@ -43,7 +44,7 @@ impl Node {
             if done.contains(&hit) {
                 continue;
             }
-            let Some(cluster) = self.cluster(scene, hit, self.horizon.look_ahead()) else {
+            let Some(cluster) = self.cluster(scene, hit, self.horizon.look_ahead() + caution) else {
                 return self.pull_again(scene);
             };
             done.extend(&cluster);
@@ -99,13 +100,8 @@ impl Node {
     /// True when an aura draws bodies away from here.
     fn pulls(&self, aura: &Aura) -> bool {
         let deaf = self.config.planted == Some(Planted::DeafToAuras);
-        let drawn = self.outranks(aura.host, self.config.region) && !deaf;
+        let drawn = self.outranks(aura.host, self.config.region) && !self.is_held_back(aura.host) && !deaf;
         drawn || (self.config.planted == Some(Planted::NoRanks) && aura.host != self.config.region)
-    }
-
-    /// True when the first of two regions has the lower rank: bodies go to it.
-    pub(crate) fn outranks(&self, one: RegionId, two: RegionId) -> bool {
-        self.map.rank(one) < self.map.rank(two)
     }
 
     /// A body and everything here that it may touch within some ticks, directly or through others, and whatever joints

@@ -34,18 +34,21 @@ impl Node {
         self.end_cut_contacts(touches, &group);
         let raise = u32::from(self.config.planted != Some(Planted::StaleEpoch));
         let mut claims = Vec::with_capacity(group.members.len());
+        let mut obeyed = Vec::new();
         for member in &group.members {
             let body_epoch = self.hosted.get(member.nid).unwrap_or(0) + raise;
             if self.config.planted != Some(Planted::KeepOnGrant) {
                 self.hosted.remove(member.nid);
                 self.seam.drop_body(member.nid);
             }
+            obeyed.push((member.nid, self.recent.take(member.nid)));
             self.departed.insert(member.nid, (to, self.now));
             self.report(member.nid, body_epoch, EventKind::Granted(to));
             claims.push(Claim { nid: member.nid, body_epoch });
         }
         self.counters.left += claims.len() as u64;
-        let transfer = Transfer { tick: self.now, claims, payload: encode_group(&group), returned: None };
+        obeyed.retain(|(_, obeyed)| !obeyed.is_empty());
+        let transfer = Transfer { tick: self.now, claims, payload: encode_group(&group), obeyed, returned: None };
         self.outbox.push(Address::Region(to), self.now, Item::Transfer(transfer));
     }
 
@@ -103,6 +106,9 @@ impl Node {
             if transfer.returned.is_some() {
                 self.returned.insert(claim.nid, self.now);
             }
+        }
+        for (nid, obeyed) in transfer.obeyed.iter().filter(|(nid, _)| self.hosted.contains(*nid)) {
+            self.recent.put(*nid, obeyed);
         }
         sleepers.iter().for_each(|nid| self.note_sleeper(*nid));
         let nids: Vec<Nid> = transfer.claims.iter().map(|claim| claim.nid).collect();

@@ -41,6 +41,12 @@ pub(crate) struct Offers {
 impl Node {
     /// Sends islands home, and answers neighbours who want to.
     pub(crate) fn traverse(&mut self, scene: &mut Scene, gone: &BTreeSet<Nid>) {
+        if self.ranks_change() {
+            // Offers were made and heard under another order. No answer means no, and suspects are looked at later.
+            self.seam.offers.heard.clear();
+            self.seam.offers.accepted.clear();
+            return;
+        }
         self.answer_offers(scene, gone);
         let mut gone = gone.clone();
         self.act_on_accepts(scene, &mut gone);

@@ -9,6 +9,7 @@ mod distance;
 mod layout;
 mod map;
 mod neighbours;
+mod ranks;
 mod tree;
 
 pub use layout::{BOXES_MAX, LayoutError};

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use crate::layout::{self, LayoutError};
 use crate::neighbours::{self, Neighbour};
+use crate::ranks::Ranks;
 use crate::tree::{MapError, Node, Piece, Tree, shares_point};
 use crate::{Contact, distance};
 
@@ -19,6 +20,7 @@ pub struct PartitionMap {
     epoch: u32,
     effective: Tick,
     tree: Tree,
+    ranks: Ranks,
     territories: Vec<Territory>,
 }
 
@@ -93,11 +95,15 @@ struct Written {
     epoch: u32,
     effective: Tick,
     tree: Vec<Piece>,
+    /// The lowest rank first; empty when ranks follow the ids.
+    #[serde(default)]
+    ranks: Vec<RegionId>,
 }
 
 impl From<PartitionMap> for Written {
     fn from(map: PartitionMap) -> Written {
-        Written { epoch: map.epoch, effective: map.effective, tree: map.tree.write() }
+        let ranks = map.ranks.write(map.tree.regions());
+        Written { epoch: map.epoch, effective: map.effective, tree: map.tree.write(), ranks }
     }
 }
 
@@ -105,7 +111,9 @@ impl TryFrom<Written> for PartitionMap {
     type Error = MapError;
 
     fn try_from(written: Written) -> Result<PartitionMap, MapError> {
-        Ok(PartitionMap::with_tree(written.epoch, written.effective, Tree::read(&written.tree)?))
+        let map = PartitionMap::with_tree(written.epoch, written.effective, Tree::read(&written.tree)?);
+        let ranks = Ranks::read(map.regions(), &written.ranks)?;
+        Ok(PartitionMap { ranks, ..map })
     }
 }
 
@@ -143,12 +151,26 @@ impl PartitionMap {
                 return Err(MoveError::TooThin { at, region: tree.regions()[slot], width, width_min });
             }
         }
-        Ok(PartitionMap::with_tree(self.epoch.saturating_add(1), effective, tree))
+        let map = PartitionMap::with_tree(self.epoch.saturating_add(1), effective, tree);
+        Ok(PartitionMap { ranks: self.ranks.clone(), ..map })
     }
 
-    /// A region's place in the order that decides who gives way: bodies that may touch go to the lower rank.
-    pub fn rank(&self, region: RegionId) -> u16 {
-        region.0
+    /// The same tree with other ranks, as the next map. The order starts with the lowest rank and must name every
+    /// region once.
+    pub fn with_ranks(&self, order: &[RegionId], effective: Tick) -> Result<PartitionMap, MapError> {
+        let ranks = Ranks::read(self.regions(), order)?;
+        Ok(PartitionMap { ranks, ..self.succeed(effective) })
+    }
+
+    /// A region's place in the order that decides who gives way: bodies that may touch go to the lower rank. A total
+    /// order also of regions that the map does not have; they come last.
+    pub fn rank(&self, region: RegionId) -> u32 {
+        self.ranks.of(self.regions(), region)
+    }
+
+    /// The regions, the lowest rank first.
+    pub fn order(&self) -> Vec<RegionId> {
+        self.ranks.order(self.regions())
     }
 
     /// Which version of the map this is; a higher epoch replaces a lower one.
@@ -268,7 +290,8 @@ impl PartitionMap {
                 leaves,
             })
             .collect();
-        PartitionMap { epoch, effective, tree, territories }
+        let ranks = Ranks::by_id(tree.regions().len());
+        PartitionMap { epoch, effective, tree, ranks, territories }
     }
 
     fn territory(&self, region: RegionId) -> Option<&Territory> {
@@ -299,13 +322,32 @@ mod tests {
     }
 
     #[test]
+    fn ranks_change_with_a_map_and_outlast_it() {
+        let map = columns(3);
+        assert_eq!(map.order(), [0, 1, 2].map(RegionId));
+        let order = [2, 0, 1].map(RegionId);
+        let turned = map.with_ranks(&order, Tick(50)).unwrap();
+        assert_eq!((turned.epoch(), turned.effective()), (2, Tick(50)));
+        assert_eq!([0, 1, 2].map(|id| turned.rank(RegionId(id))), [1, 2, 0]);
+        let cut = turned.cuts().next().unwrap();
+        let moved = turned.move_cut(cut.index, cut.at + 1.0, 1.0, Tick(60)).unwrap();
+        assert_eq!((moved.order(), turned.succeed(Tick(70)).order()), (order.to_vec(), order.to_vec()));
+        let read = PartitionMap::try_from(Written::from(moved.clone())).unwrap();
+        assert_eq!(read, moved);
+        assert!(map.with_ranks(&order[..2], Tick(50)).is_err());
+        let forged = Written { ranks: vec![RegionId(7); 3], ..Written::from(moved) };
+        assert_eq!(PartitionMap::try_from(forged), Err(MapError::Ranks { region: RegionId(7) }));
+    }
+
+    #[test]
     fn regions_need_not_be_numbered_from_zero() {
         let pieces = vec![
             Piece::Cut { axis: 0, at: 0.0 },
             Piece::Leaf { region: RegionId(40) },
             Piece::Leaf { region: RegionId(1) },
         ];
-        let map = PartitionMap::try_from(Written { epoch: 3, effective: Tick(4), tree: pieces }).unwrap();
+        let map =
+            PartitionMap::try_from(Written { epoch: 3, effective: Tick(4), tree: pieces, ranks: Vec::new() }).unwrap();
         assert_eq!(map.regions(), [RegionId(1), RegionId(40)]);
         assert_eq!(map.leaves(RegionId(40)).count(), 1);
         assert_eq!(map.neighbours(RegionId(1)), [Neighbour { region: RegionId(40), contact: Contact::Face }]);

@@ -58,6 +58,12 @@ pub enum MapError {
         /// High end of the box along that axis.
         high: f32,
     },
+    /// The order of ranks is not one of exactly the map's regions.
+    #[error("the order of ranks must name every region of the map once; {region} is missing, named again or unknown")]
+    Ranks {
+        /// The region in question.
+        region: RegionId,
+    },
     /// More than [`REGIONS_MAX`] regions.
     #[error("{count} regions are more than the {REGIONS_MAX} that one map can hold")]
     TooManyRegions {

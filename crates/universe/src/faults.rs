@@ -24,7 +24,7 @@ pub enum Fault {
     Partition,
     /// A server does not wake for a while.
     Stall,
-    /// Boundaries move.
+    /// Boundaries move, and ranks change with some of them.
     Map,
     /// The world is loaded anew.
     Reset,

@@ -1,7 +1,7 @@
-//! What clients do: throw bodies in, push some, remove some, at random.
+//! What clients do: throw bodies in, push some, tie some together, remove some, at random.
 
 use nimbus_client::Client;
-use nimbus_model::{Rng, Shape, Vec3};
+use nimbus_model::{JointDesc, JointKind, Rng, Shape, Vec3};
 use nimbus_wire::client::Spawn;
 
 /// How often a client does something, per tick.
@@ -36,7 +36,14 @@ impl Players {
                 let velocity = self.rng.point(Vec3::splat(-9.0), Vec3::splat(9.0));
                 client.spawn(Spawn::new(Shape::ball(0.25), beside, velocity))
             }
-            3..=6 => client.impulse(nid, self.rng.point(Vec3::splat(-300.0), Vec3::splat(300.0))),
+            3 => {
+                // Every now and then two that may be far apart are tied together.
+                let other = self.rng.below(client.len() as u64) as usize;
+                let (two, far) = client.bodies().nth(other).map(|body| (body.nid, body.pose.position))?;
+                let rope = JointKind::Rope { length: far.distance(position) + 1.0 };
+                client.join(nid, two, JointDesc::new(rope, Vec3::ZERO, Vec3::ZERO))
+            }
+            4..=6 => client.impulse(nid, self.rng.point(Vec3::splat(-300.0), Vec3::splat(300.0))),
             _ => client.despawn(nid),
         })
     }

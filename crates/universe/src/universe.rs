@@ -231,6 +231,32 @@ impl Universe {
         &mut self.nodes
     }
 
+    /// The clients, to be asked what they see and to write commands with.
+    pub fn clients_mut(&mut self) -> &mut [Client] {
+        &mut self.clients
+    }
+
+    /// Sends what a client says to its gateway, over the same network as everything else.
+    pub fn say(&mut self, client: u32, text: String) {
+        assert!((client as usize) < self.clients.len(), "there is no client {client}");
+        self.outcome.commands += 1;
+        let (from, to) = (Actor::Client(client), Actor::Gateway(0));
+        let at = self.network.send(self.now, from, to, 0)[0].unwrap_or(self.now);
+        self.queue.push(at, (from, Happening::FromClient(text)));
+    }
+
+    /// The latest partition that was announced.
+    pub fn map(&self) -> &PartitionMap {
+        &self.map
+    }
+
+    /// Tells everybody of the next partition. It takes effect at its own tick, which should lie ahead.
+    pub fn repartition(&mut self, map: PartitionMap) {
+        self.map = map.clone();
+        self.announce(&Change::Map(map.clone()));
+        self.gateway.iter_mut().for_each(|gateway| gateway.set_map(map.clone()));
+    }
+
     /// Lets one tick of the timeline pass everywhere it can.
     pub fn advance(&mut self) {
         self.advance_watching(&mut |_| {});
@@ -471,11 +497,15 @@ impl Universe {
         let at = cut.at + self.rng.between(-4.0, 4.0);
         let horizon = Horizon::new(&self.world, &self.config.aura);
         let width_min = 4.0 * self.world.radius_max + 2.0 * horizon.depth_m();
-        if let Ok(map) = self.map.move_cut(cut.index, at, width_min, self.tick + LEAD_TICKS) {
+        let effective = self.tick + LEAD_TICKS;
+        if let Ok(moved) = self.map.move_cut(cut.index, at, width_min, effective) {
             self.network.counts.map += 1;
-            self.map = map.clone();
-            self.announce(&Change::Map(map.clone()));
-            self.gateway.iter_mut().for_each(|gateway| gateway.set_map(map.clone()));
+            let mut order = moved.order();
+            if self.rng.chance(0.5) {
+                let (one, two) = (self.rng.below(order.len() as u64), self.rng.below(order.len() as u64));
+                order.swap(one as usize, two as usize);
+            }
+            self.repartition(moved.with_ranks(&order, effective).unwrap_or(moved));
         }
     }
 

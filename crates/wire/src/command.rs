@@ -1,6 +1,6 @@
 //! What clients ask the world to do.
 
-use nimbus_model::{BodyDesc, ClientId, Motion, Nid, Vec3};
+use nimbus_model::{BodyDesc, ClientId, JointDesc, Motion, Nid, RegionId, Tick, Vec3};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -39,16 +39,67 @@ pub enum Command {
         /// Which.
         nid: Nid,
     },
+    /// Hold two bodies together from now on.
+    Join {
+        /// The first body; the command follows it.
+        one: Nid,
+        /// The second body; may be a static.
+        two: Nid,
+        /// What holds them.
+        joint: JointDesc,
+    },
 }
+
+/// No anchor of a joint that is asked for lies further from its body's centre, metres.
+pub const ANCHOR_M_MAX: f32 = 100.0;
 
 impl Command {
     /// The body a command is for, when it is for one that exists.
     pub fn target(&self) -> Option<Nid> {
         match self {
             Command::Spawn { .. } => None,
-            Command::Push { nid, .. } | Command::Despawn { nid } => Some(*nid),
+            Command::Push { nid, .. } | Command::Despawn { nid } | Command::Join { one: nid, .. } => Some(*nid),
         }
     }
+}
+
+/// Why two bodies cannot be joined like this whatever they are, in words for whoever asked; `None` when they can.
+pub fn join_problem(one: Nid, two: Nid, joint: &JointDesc) -> Option<String> {
+    if one == two {
+        return Some("a body cannot be joined to itself".to_owned());
+    }
+    let far = |anchor: Vec3| anchor.is_finite() && anchor.length() > ANCHOR_M_MAX;
+    joint.problem().or_else(|| {
+        (far(joint.anchor_a.position) || far(joint.anchor_b.position))
+            .then(|| format!("an anchor lies further than {ANCHOR_M_MAX} m from the centre of its body"))
+    })
+}
+
+/// Where a body was, as far as somebody knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sighting {
+    /// Whose it was.
+    pub region: RegionId,
+    /// When.
+    pub tick: Tick,
+    /// True when its owner said so; false when it is where the body was sent.
+    pub certain: bool,
+}
+
+/// A joint that waits for its two bodies to come to one server. It exists once and goes from server to server, on the
+/// lanes that the bodies go by.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Linkage {
+    /// Who asked.
+    pub by: CommandRef,
+    /// The two bodies, in the order of the joint's anchors.
+    pub bodies: [Nid; 2],
+    /// What is to hold them.
+    pub joint: JointDesc,
+    /// Given up after this tick.
+    pub until: Tick,
+    /// Where each of the bodies was seen last.
+    pub seen: [Option<Sighting>; 2],
 }
 
 /// A command on its way to the server that can carry it out.

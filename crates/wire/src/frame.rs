@@ -215,8 +215,10 @@ fn written(kind: u8, content: &impl Serialize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AuraSize, Breach, Claim, Factor, PIECE_BYTES_MAX, Piece, PieceKind, SeamTotals, Transfer, Transit};
-    use nimbus_model::{Nid, Pose, Quat, Vec3, Velocity};
+    use crate::{
+        AuraSize, Breach, Claim, CommandRef, Factor, PIECE_BYTES_MAX, Piece, PieceKind, SeamTotals, Transfer, Transit,
+    };
+    use nimbus_model::{ClientId, Nid, Pose, Quat, Vec3, Velocity};
     use proptest::prelude::*;
 
     fn frame(content: Content) -> Frame {
@@ -268,6 +270,7 @@ mod tests {
                 tick: Tick(7),
                 claims: vec![Claim { nid: Nid(1), body_epoch: 2 }],
                 payload: vec![1; 40],
+                obeyed: vec![(Nid(1), vec![CommandRef { gateway: GatewayId(0), client: ClientId(3), sequence: 9 }])],
                 returned: None,
             };
             let lane = LaneFrame { ack: 3, first: 4, items: vec![(Tick(7), Item::Transfer(transfer))] };

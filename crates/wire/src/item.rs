@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::aura::Aura;
-use crate::command::{CommandRef, Order, Outcome};
+use crate::command::{CommandRef, Linkage, Order, Outcome};
 
 /// One body of a transfer with the epoch its new owner will hold it under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +53,8 @@ pub struct Transfer {
     pub claims: Vec<Claim>,
     /// The group, encoded. Opaque here, so that a receiver that cannot read it can still give it back unharmed.
     pub payload: Vec<u8>,
+    /// Commands that bodies of the group have obeyed lately, so that none is obeyed again by their next owner.
+    pub obeyed: Vec<(Nid, Vec<CommandRef>)>,
     /// Set when a receiver gives back what it could not take; such a transfer is always taken.
     pub returned: Option<Refusal>,
 }
@@ -113,4 +115,10 @@ pub enum Item {
     },
     /// Region to gateway: what became of a command.
     Outcome(CommandRef, Outcome),
+    /// Region to region: a joint to be made once both its bodies are with one of us. Now it is yours to see to.
+    Linkage(Linkage),
+    /// Region to region: do you have this body?
+    Seek(Nid),
+    /// Region to region: I have the body that you seek.
+    Found(Nid),
 }

@@ -188,15 +188,21 @@ impl Incoming {
 
 fn approximate_bytes(item: &Item) -> usize {
     match item {
-        Item::Transfer(transfer) => 64 + transfer.payload.len() + 12 * transfer.claims.len(),
+        Item::Transfer(transfer) => {
+            let obeyed: usize = transfer.obeyed.iter().map(|(_, obeyed)| 16 + 16 * obeyed.len()).sum();
+            64 + transfer.payload.len() + 12 * transfer.claims.len() + obeyed
+        }
         Item::Hosted { desc, .. } => approximate_body_bytes(desc),
         Item::Order(order) => match &order.command {
             Command::Spawn { desc, .. } => approximate_body_bytes(desc),
             Command::Push { .. } | Command::Despawn { .. } => 64,
+            Command::Join { .. } => 256,
         },
         Item::Rests(auras) => 48 * auras.len(),
         Item::Stirs(nids) => 16 + 8 * nids.len(),
         Item::Offer { islands, .. } => 16 + islands.iter().map(|island| 8 + 8 * island.len()).sum::<usize>(),
+        Item::Linkage(_) => 320,
+        Item::Seek(_) | Item::Found(_) => 16,
         Item::Accept { islands, .. } => 32 + 2 * islands.len(),
         Item::Rested { .. } | Item::Died { .. } | Item::Outcome(..) => 128,
     }

@@ -1,10 +1,11 @@
 //! Text messages from a client: commands, parsed into values that cannot be wrong or into a reason for a person.
 
-use nimbus_model::{BodyDesc, Nid, Pose, Quat, Shape, Vec3, nearest};
+use nimbus_model::{BodyDesc, JointDesc, Nid, Pose, Quat, Shape, Vec3, nearest};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{Overlay, TEXT_BYTES_MAX};
+use crate::command::join_problem;
 
 /// Slowest speed of the timeline.
 pub const SPEED_MIN: f32 = 0.05;
@@ -81,6 +82,15 @@ pub enum FromClient {
         /// Which.
         nid: Nid,
     },
+    /// Hold two bodies together.
+    Join {
+        /// The first body.
+        one: Nid,
+        /// The second body.
+        two: Nid,
+        /// What holds them; nothing is wrong with it.
+        joint: JointDesc,
+    },
     /// Load the present world again.
     Reset,
     /// Load another world.
@@ -133,8 +143,8 @@ pub struct Reject {
     pub reason: String,
 }
 
-const KNOWN: [&str; 10] =
-    ["spawn", "impulse", "despawn", "reset", "scene", "pause", "step", "speed", "overlays", "inspect"];
+const KNOWN: [&str; 11] =
+    ["spawn", "impulse", "despawn", "join", "reset", "scene", "pause", "step", "speed", "overlays", "inspect"];
 
 impl FromClient {
     /// Text from outside as a command, or why it is none.
@@ -172,15 +182,16 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
     };
     Ok(match kind {
         "spawn" => FromClient::Spawn(spawn(fields)?),
-        "impulse" => FromClient::Impulse { nid: nid(fields)?, impulse: vec3(fields, "impulse")? },
-        "despawn" => FromClient::Despawn { nid: nid(fields)? },
+        "impulse" => FromClient::Impulse { nid: nid(fields, "nid")?, impulse: vec3(fields, "impulse")? },
+        "despawn" => FromClient::Despawn { nid: nid(fields, "nid")? },
+        "join" => join(fields)?,
         "reset" => FromClient::Reset,
         "scene" => FromClient::Scene { name: scene(fields)? },
         "pause" => FromClient::Pause { paused: flag(fields, "paused")? },
         "step" => FromClient::Step { ticks: within(fields, "ticks", 1.0, STEP_TICKS_MAX as f32)?.floor() as u32 },
         "speed" => FromClient::Speed { factor: within(fields, "factor", SPEED_MIN, SPEED_MAX)? },
         "overlays" => FromClient::Overlays { on: overlays(fields)? },
-        "inspect" => FromClient::Inspect { nid: nid(fields)? },
+        "inspect" => FromClient::Inspect { nid: nid(fields, "nid")? },
         unknown => {
             let shown: String = unknown.chars().take(40).collect();
             return Err(match nearest(unknown, KNOWN) {
@@ -241,11 +252,21 @@ fn sequence(fields: &Fields) -> Result<Option<u64>, String> {
     }
 }
 
-fn nid(fields: &Fields) -> Result<Nid, String> {
-    match fields.get("nid") {
+fn nid(fields: &Fields, name: &str) -> Result<Nid, String> {
+    match fields.get(name) {
         Some(Value::String(text)) => text.parse(),
-        Some(other) => Err(format!("`nid` is {}; it must be a string such as \"0.42\"", kind_of(other))),
-        None => Err("`nid` is missing: the body, as a string such as \"0.42\"".to_owned()),
+        Some(other) => Err(format!("`{name}` is {}; it must be a string such as \"0.42\"", kind_of(other))),
+        None => Err(format!("`{name}` is missing: the body, as a string such as \"0.42\"")),
+    }
+}
+
+fn join(fields: &Fields) -> Result<FromClient, String> {
+    let (one, two) = (nid(fields, "one")?, nid(fields, "two")?);
+    let joint = fields.get("joint").ok_or("`joint` is missing: what holds the bodies together")?;
+    let joint: JointDesc = serde::Deserialize::deserialize(joint).map_err(|error| format!("`joint`: {error}"))?;
+    match join_problem(one, two, &joint) {
+        Some(problem) => Err(problem),
+        None => Ok(FromClient::Join { one, two, joint }),
     }
 }
 
@@ -360,6 +381,11 @@ enum Ask<'a> {
     Despawn {
         nid: String,
     },
+    Join {
+        one: String,
+        two: String,
+        joint: &'a JointDesc,
+    },
     Reset,
     Scene {
         name: &'a str,
@@ -395,6 +421,7 @@ impl<'a> From<&'a FromClient> for Ask<'a> {
             },
             FromClient::Impulse { nid, impulse } => Ask::Impulse { nid: nid.to_string(), impulse: *impulse },
             FromClient::Despawn { nid } => Ask::Despawn { nid: nid.to_string() },
+            FromClient::Join { one, two, joint } => Ask::Join { one: one.to_string(), two: two.to_string(), joint },
             FromClient::Reset => Ask::Reset,
             FromClient::Scene { name } => Ask::Scene { name },
             FromClient::Pause { paused } => Ask::Pause { paused: *paused },
@@ -424,6 +451,13 @@ mod tests {
         spawn.density = 300.0;
         spawn.friction = 0.9;
         assert_eq!(parsed, Parsed { seq: Some(3), command: FromClient::Spawn(spawn) }, "the rotation is made unit");
+        let text = r#"{"type":"join","one":"0.1","two":"1.2","joint":{"kind":{"rope":{"length":3}},"contacts":true,
+            "anchor_a":{"position":[0,1,0],"rotation":[0,0,0,1]},"anchor_b":{"position":[0,0,0],"rotation":[0,0,0,1]}}}"#;
+        let rope = JointDesc::new(nimbus_model::JointKind::Rope { length: 3.0 }, Vec3::Y, Vec3::ZERO);
+        let joint = JointDesc { contacts: true, ..rope };
+        let join = FromClient::Join { one: "0.1".parse().unwrap(), two: "1.2".parse().unwrap(), joint };
+        assert_eq!(FromClient::parse(text).unwrap().command, join);
+        assert_eq!(FromClient::parse(&join.to_text(None)).unwrap().command, join);
         let parsed = FromClient::parse(r#"{"type":"speed","factor":0.25}"#).unwrap();
         assert_eq!(parsed, Parsed { seq: None, command: FromClient::Speed { factor: 0.25 } });
         let parsed = FromClient::parse(r#"{"type":"overlays","on":["in-transit","auras","in-transit"]}"#).unwrap();
@@ -433,6 +467,11 @@ mod tests {
 
     #[test]
     fn reasons_name_what_is_wrong() {
+        let join = |kind: &str, one: &str, two: &str, x: i32| {
+            let anchor = |x| format!(r#"{{"position":[{x},0,0],"rotation":[0,0,0,1]}}"#);
+            let ends = format!(r#""anchor_a":{},"anchor_b":{},"contacts":false"#, anchor(0), anchor(x));
+            format!(r#"{{"type":"join","one":"{one}","two":"{two}","joint":{{"kind":{kind},{ends}}}}}"#)
+        };
         for (text, part) in [
             (r#"{"type":"spwan"}"#, "did you mean `spawn`"),
             (r#"{"type":"explode"}"#, "there are spawn, impulse"),
@@ -464,6 +503,12 @@ mod tests {
             (r#"{"type":"overlays","on":[7]}"#, "`on` holds a number"),
             (r#"{"type":"overlays"}"#, "`on` is missing"),
             (r#"{"type":"inspect"}"#, "`nid` is missing"),
+            (r#"{"type":"join","one":"0.1"}"#, "`two` is missing"),
+            (r#"{"type":"join","one":"0.1","two":"0.2"}"#, "`joint` is missing"),
+            (r#"{"type":"join","one":"0.1","two":"0.2","joint":{"kind":"glue"}}"#, "`joint`: unknown variant `glue`"),
+            (&join(r#""spherical""#, "0.1", "0.1", 0), "to itself"),
+            (&join(r#""spherical""#, "0.1", "0.2", 101), "further than 100 m"),
+            (&join(r#"{"rope":{"length":0}}"#, "0.1", "0.2", 0), "length is 0"),
             (r#"{"type":"reset","seq":-1}"#, "`seq` must be"),
         ] {
             assert!(reason(text).contains(part), "{text}: {}", reason(text));
