@@ -26,7 +26,7 @@ const JOINT_BAR: f64 = 2.0;
 const JOINT_FLOOR_M: f64 = 1e-4;
 const WATCH_TICKS: u32 = 120;
 /// How long scenes run that cross a real boundary.
-const DRIVE_TICKS: u64 = 600;
+const DRIVE_TICKS: u64 = 900;
 
 /// A stack to move.
 struct Stack {

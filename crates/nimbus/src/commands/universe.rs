@@ -24,9 +24,9 @@ pub(crate) struct Universe {
     /// How many ticks
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     ticks: u64,
-    /// Size of the scene; 1 is full size
-    #[arg(long, default_value_t = 1.0)]
-    scale: f32,
+    /// Size of the scene; 1 is full size, and a swarm takes a quarter unless told
+    #[arg(long)]
+    scale: Option<f32>,
     /// Who should own what: aura, or the references exclusive (collisions at boundaries come late) and forgetful (loses bodies)
     #[arg(long, default_value = "aura", value_parser = policy)]
     policy: Policy,
@@ -62,7 +62,7 @@ impl Universe {
         let usual = if self.swarm.is_some() { "crossing" } else { "rain" };
         let scene = self.scene.as_deref().unwrap_or(usual);
         let mut config = UniverseConfig::new(scene, self.servers.unwrap_or(4), self.seed, self.ticks);
-        config.scale = self.scale;
+        config.scale = self.scale.unwrap_or(if self.swarm.is_some() { 0.25 } else { 1.0 });
         config.policy = self.policy;
         config.faults = self.faults.clone();
         config.commands = self.commands || self.swarm.is_some();
