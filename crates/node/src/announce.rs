@@ -5,6 +5,7 @@ use nimbus_model::{Aabb, BodyDesc, Nid, Pose, RegionId, Tick, Vec3, World};
 use nimbus_wire::{AURAS_PER_FRAME, Address, Aura, AuraFrame, Content, Frame, Item};
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::breach::Factor;
 use crate::horizon::Horizon;
 use crate::node::Node;
 use crate::outbox::REGION_LANE_MAX;
@@ -69,11 +70,18 @@ impl Node {
             self.outbox.push(Address::Region(to), self.now, Item::Rests(auras));
         }
         self.tell_stirred();
+        let mut left_out: Vec<Nid> = Vec::new();
         for auras in outgoing.values_mut() {
             auras.sort_by_key(|aura| aura.nid);
             auras.dedup_by_key(|aura| aura.nid);
+            left_out.extend(auras.iter().skip(AURAS_PER_FRAME).map(|aura| aura.nid));
             auras.truncate(AURAS_PER_FRAME);
             self.counters.aura_updates += auras.len() as u64;
+        }
+        if !left_out.is_empty() {
+            let count = (AURAS_PER_FRAME + left_out.len()) as f32;
+            left_out.truncate(4);
+            self.breach(Factor::ClusterSize, count, AURAS_PER_FRAME as f32, left_out);
         }
         self.counters.auras = self.seam.shown.len() as u64;
         self.counters.ghosts = scene.auras.len() as u64;

@@ -47,6 +47,8 @@ enum Pace {
     Quiet,
     /// As rarely and as late as the world's promises allow.
     AtTolerance,
+    /// At every tick, but frames between servers go out at every third only, and come as late as promised.
+    RareFrames,
 }
 
 /// No gravity; body 0 is the ball, the targets follow. `sense` is the direction of the throw along x.
@@ -81,9 +83,14 @@ fn throw(world: World, servers: u16, seed: u64, pace: Pace) -> Throw {
     config.policy = Policy::Aura;
     config.clients = 0;
     config.link = Some(LinkModel::default());
+    let nanos = |ms: f32| (f64::from(ms) * 1e6) as u64;
     if let Pace::AtTolerance = pace {
-        let nanos = |ms: f32| (f64::from(ms) * 1e6) as u64;
         config.frame_ns = Some(nanos(world.tolerances.frame_ms));
+    }
+    if let Pace::RareFrames = pace {
+        config.aura.send_every = 3;
+    }
+    if !matches!(pace, Pace::Quiet) {
         config.link = Some(LinkModel { latency_ns: nanos(world.tolerances.latency_ms), ..LinkModel::default() });
     }
     let ball = World::nid(1, 0);
@@ -153,5 +160,12 @@ fn a_throw_hits_the_same_bodies_across_boundaries() {
             assert_same(Targets::Across, sense, Pace::Quiet, seed);
             assert_same(Targets::Across, sense, Pace::AtTolerance, seed);
         }
+    }
+}
+
+#[test]
+fn a_throw_is_the_same_when_frames_go_out_at_every_third_tick() {
+    for (targets, sense, seed) in [(Targets::Inside, 1.0, 1), (Targets::Across, 1.0, 2), (Targets::Across, -1.0, 3)] {
+        assert_same(targets, sense, Pace::RareFrames, seed);
     }
 }
