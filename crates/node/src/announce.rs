@@ -15,6 +15,8 @@ use crate::seam::Sleeper;
 /// A body that fell asleep is still announced for so long, in case the word that it lies still is lost; one that woke
 /// is known to lie still for so long, in case its first auras are lost.
 const OVERLAP_TICKS: u64 = 30;
+/// Who has nothing to say says so every so many ticks, much more often than silence is noticed.
+const QUIET_TICKS: u64 = 4;
 
 impl Node {
     /// Works out what every neighbour must know now.
@@ -239,8 +241,14 @@ impl Node {
         let others: Vec<RegionId> =
             self.seam.foreign.iter().filter(|(_, f)| announcing(f)).map(|(peer, _)| *peer).collect();
         for peer in peers {
-            let others = others.iter().copied().filter(|other| *other != peer).collect();
+            let others: Vec<RegionId> = others.iter().copied().filter(|other| *other != peer).collect();
             let auras = outgoing.remove(&peer).unwrap_or_default();
+            // Nothing again is worth saying now and then only.
+            if !auras.is_empty() || !others.is_empty() {
+                self.seam.quiet.remove(&peer);
+            } else if !self.seam.quiet.insert(peer) && !self.now.0.is_multiple_of(QUIET_TICKS) {
+                continue;
+            }
             let frame = AuraFrame { sent_us: self.clock_us, others, auras };
             out.push(self.frame(Address::Region(peer), Content::Auras(frame)));
         }

@@ -261,7 +261,7 @@ impl Scene {
     }
 
     /// How many ticks ahead a body must be judged, for a box around it.
-    fn look_ahead(&self, node: &Node, bounds: &Aabb) -> u64 {
+    pub(crate) fn look_ahead(&self, node: &Node, bounds: &Aabb) -> u64 {
         node.horizon.look_ahead() + self.corner(node, bounds) * node.horizon.legs
     }
 

@@ -113,6 +113,7 @@ impl Node {
         sleepers.iter().for_each(|nid| self.note_sleeper(*nid));
         let nids: Vec<Nid> = transfer.claims.iter().map(|claim| claim.nid).collect();
         self.leave_alone(&nids, SETTLE_TICKS);
+        self.seam.offers.withdraw(&nids);
         // The pushes of this tick are still to come, for everybody.
         let missed_from = transfer.tick.next() + caught_up;
         self.push_scripted(missed_from, self.now - 1, |nid| nids.binary_search(&nid).is_ok());

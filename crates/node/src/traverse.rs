@@ -38,6 +38,13 @@ pub(crate) struct Offers {
     pub(crate) accepted: Vec<(RegionId, u32, Vec<u16>, Tick)>,
 }
 
+impl Offers {
+    /// Takes back offers of bodies that have come since: what was said of them is of another time.
+    pub(crate) fn withdraw(&mut self, nids: &[Nid]) {
+        self.made.retain(|_, offer| !offer.islands.iter().flatten().any(|nid| nids.contains(nid)));
+    }
+}
+
 impl Node {
     /// Sends islands home, and answers neighbours who want to.
     pub(crate) fn traverse(&mut self, scene: &mut Scene, gone: &BTreeSet<Nid>) {
@@ -70,7 +77,8 @@ impl Node {
             if self.seam.settle.get(&nid).is_some_and(|until| self.now < *until) {
                 continue;
             }
-            let found = self.cluster_while(scene, row, self.clearance(), |nid| self.is_outside(nid));
+            let clearance = self.clearance(scene, row);
+            let found = self.cluster_while(scene, row, clearance, |nid| self.is_outside(nid));
             settled.extend(found.as_ref().unwrap_or_else(|part| part));
             let island = match found {
                 Ok(island) => island,
@@ -113,8 +121,9 @@ impl Node {
 
     /// For how many ticks an island must be clear of everything that stays: until it has arrived, and no aura may draw
     /// it back at once.
-    fn clearance(&self) -> u64 {
-        2 * self.horizon.legs
+    fn clearance(&self, scene: &mut Scene, row: u32) -> u64 {
+        let bounds = scene.near(self, row).bounds;
+        self.horizon.legs + 1 + scene.look_ahead(self, &bounds)
     }
 
     /// Where most of an island lies, if none of it touches this server's region.
@@ -208,7 +217,8 @@ impl Node {
             }
             for island in places.iter().filter_map(|place| offer.islands.get(usize::from(*place))) {
                 let Some(row) = island.first().and_then(|nid| scene.row_of(*nid)) else { continue };
-                let Some(cluster) = self.cluster(scene, row, self.clearance()) else { continue };
+                let clearance = self.clearance(scene, row);
+                let Some(cluster) = self.cluster(scene, row, clearance) else { continue };
                 let mut nids: Vec<Nid> = cluster.iter().map(|row| scene.rows[*row as usize].nid).collect();
                 nids.sort_unstable();
                 if nids == *island && self.home_of(&nids, gone) == Some(from) && self.may_grant(from, &nids) {

@@ -1,7 +1,9 @@
 //! Auras: what a server tells its neighbours of bodies that theirs may soon touch.
 
-use nimbus_model::{Aabb, Nid, RegionId, Tick};
+use nimbus_model::{Aabb, Nid, RegionId, Tick, Vec3};
 use serde::{Deserialize, Serialize};
+
+use crate::frame::DecodeError;
 
 /// Most auras in one frame.
 pub const AURAS_PER_FRAME: usize = 32_768;
@@ -40,8 +42,113 @@ pub struct AuraFrame {
     pub auras: Vec<Aura>,
 }
 
+/// Bytes of an aura: id, host, tick, and seven numbers.
+const AURA_BYTES: usize = 8 + 2 + 8 + 7 * 4;
+
 impl AuraFrame {
-    pub(crate) fn is_valid(&self) -> bool {
-        self.auras.len() <= AURAS_PER_FRAME && self.auras.iter().all(Aura::is_valid)
+    /// Appends the frame as bytes. Every field has a fixed width: this goes out at every tick to every neighbour, and a
+    /// general encoder takes longer to set up than a short frame takes to write.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        let others = &self.others[..self.others.len().min(usize::from(u16::MAX))];
+        let auras = &self.auras[..self.auras.len().min(AURAS_PER_FRAME)];
+        out.reserve(12 + 2 * others.len() + AURA_BYTES * auras.len());
+        out.extend_from_slice(&self.sent_us.to_le_bytes());
+        out.extend_from_slice(&(others.len() as u16).to_le_bytes());
+        out.extend_from_slice(&(auras.len() as u16).to_le_bytes());
+        others.iter().for_each(|other| out.extend_from_slice(&other.0.to_le_bytes()));
+        for Aura { nid, host, tick, bounds: Aabb { min, max }, speed } in auras {
+            out.extend_from_slice(&nid.0.to_le_bytes());
+            out.extend_from_slice(&host.0.to_le_bytes());
+            out.extend_from_slice(&tick.0.to_le_bytes());
+            for number in [min.x, min.y, min.z, max.x, max.y, max.z, *speed] {
+                out.extend_from_slice(&number.to_le_bytes());
+            }
+        }
+    }
+
+    /// Bytes from outside as a frame, or why they are none.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<AuraFrame, DecodeError> {
+        let mut bytes = Bytes(bytes);
+        let sent_us = u64::from_le_bytes(bytes.take()?);
+        let others = usize::from(u16::from_le_bytes(bytes.take()?));
+        let count = usize::from(u16::from_le_bytes(bytes.take()?));
+        if count > AURAS_PER_FRAME || bytes.0.len() != 2 * others + AURA_BYTES * count {
+            return Err(DecodeError::Malformed);
+        }
+        let mut frame = AuraFrame { sent_us, others: Vec::with_capacity(others), auras: Vec::with_capacity(count) };
+        for _ in 0..others {
+            frame.others.push(RegionId(u16::from_le_bytes(bytes.take()?)));
+        }
+        for _ in 0..count {
+            let nid = Nid(u64::from_le_bytes(bytes.take()?));
+            let host = RegionId(u16::from_le_bytes(bytes.take()?));
+            let tick = Tick(u64::from_le_bytes(bytes.take()?));
+            let bounds = Aabb { min: bytes.vector()?, max: bytes.vector()? };
+            let aura = Aura { nid, host, tick, bounds, speed: bytes.number()? };
+            if !aura.is_valid() {
+                return Err(DecodeError::NotFinite);
+            }
+            frame.auras.push(aura);
+        }
+        Ok(frame)
+    }
+}
+
+/// Bytes still to be read.
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+
+impl Bytes<'_> {
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or(DecodeError::Malformed)?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn number(&mut self) -> Result<f32, DecodeError> {
+        self.take().map(f32::from_le_bytes)
+    }
+
+    fn vector(&mut self) -> Result<Vec3, DecodeError> {
+        Ok(Vec3::new(self.number()?, self.number()?, self.number()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(count: u64) -> AuraFrame {
+        let aura = |i| Aura {
+            nid: Nid(1 << 50 | i),
+            host: RegionId(3),
+            tick: Tick(1 << 40),
+            bounds: Aabb::new(Vec3::new(-1.0, 2.0, i as f32), Vec3::new(0.5, 3.0, 1e4)),
+            speed: 4.5,
+        };
+        AuraFrame { sent_us: 77, others: vec![RegionId(1), RegionId(9)], auras: (0..count).map(aura).collect() }
+    }
+
+    #[test]
+    fn auras_survive_the_wire() {
+        for count in [0, 1, 300] {
+            let mut bytes = Vec::new();
+            frame(count).encode(&mut bytes);
+            assert_eq!(AuraFrame::decode(&bytes), Ok(frame(count)));
+        }
+    }
+
+    #[test]
+    fn a_frame_of_another_length_or_with_nonsense_is_none() {
+        let mut bytes = Vec::new();
+        frame(2).encode(&mut bytes);
+        for length in 0..bytes.len() {
+            assert_eq!(AuraFrame::decode(&bytes[..length]), Err(DecodeError::Malformed));
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert_eq!(AuraFrame::decode(&longer), Err(DecodeError::Malformed));
+        let speed = bytes.len() - 4..;
+        bytes[speed].copy_from_slice(&f32::NAN.to_le_bytes());
+        assert_eq!(AuraFrame::decode(&bytes), Err(DecodeError::NotFinite));
     }
 }

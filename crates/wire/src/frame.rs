@@ -1,11 +1,12 @@
 //! The envelope every message between servers and gateways travels in.
 
 use nimbus_model::{RegionId, StateUpdate, Tick};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::PROTOCOL_VERSION;
-use crate::aura::AuraFrame;
+use crate::aura::{AuraFrame, Bytes};
 use crate::item::Item;
 use crate::records::{Commit, Kept, Records};
 use crate::seams::SeamReport;
@@ -103,13 +104,29 @@ pub enum DecodeError {
     NotFinite,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Header {
-    from: Address,
-    to: Address,
-    era: u16,
-    epoch: u32,
-    tick: Tick,
+/// Bytes of an address.
+const ADDRESS_BYTES: usize = 3;
+
+impl Address {
+    fn encode(self) -> [u8; ADDRESS_BYTES] {
+        let (kind, id) = match self {
+            Address::Region(region) => (0, region.0),
+            Address::Gateway(gateway) => (1, gateway.0),
+            Address::Backup(region) => (2, region.0),
+        };
+        let [low, high] = id.to_le_bytes();
+        [kind, low, high]
+    }
+
+    fn decode([kind, low, high]: [u8; ADDRESS_BYTES]) -> Result<Address, DecodeError> {
+        let id = u16::from_le_bytes([low, high]);
+        match kind {
+            0 => Ok(Address::Region(RegionId(id))),
+            1 => Ok(Address::Gateway(GatewayId(id))),
+            2 => Ok(Address::Backup(RegionId(id))),
+            _ => Err(DecodeError::Malformed),
+        }
+    }
 }
 
 const KIND_LANE: u8 = 0;
@@ -121,25 +138,33 @@ const KIND_KEPT: u8 = 9;
 const KIND_COMMIT: u8 = 10;
 
 impl Frame {
-    /// The frame as bytes.
+    /// The frame as bytes: version, kind, the envelope in fields of fixed width, and the content.
     pub fn encode(&self) -> Vec<u8> {
-        let header = Header { from: self.from, to: self.to, era: self.era, epoch: self.epoch, tick: self.tick };
+        let kind = match &self.content {
+            Content::Lane(_) => KIND_LANE,
+            Content::States(_) => KIND_STATES,
+            Content::Auras(_) => KIND_AURAS,
+            Content::Seams(_) => KIND_SEAMS,
+            Content::Records(_) => KIND_RECORDS,
+            Content::Kept(_) => KIND_KEPT,
+            Content::Commit(_) => KIND_COMMIT,
+        };
+        let mut bytes = vec![PROTOCOL_VERSION, kind];
+        bytes.extend_from_slice(&self.from.encode());
+        bytes.extend_from_slice(&self.to.encode());
+        bytes.extend_from_slice(&self.era.to_le_bytes());
+        bytes.extend_from_slice(&self.epoch.to_le_bytes());
+        bytes.extend_from_slice(&self.tick.0.to_le_bytes());
         match &self.content {
-            Content::Lane(lane) => written(KIND_LANE, &(header, lane)),
-            Content::Auras(auras) => written(KIND_AURAS, &(header, auras)),
-            Content::Seams(report) => written(KIND_SEAMS, &(header, report)),
-            Content::Records(records) => written(KIND_RECORDS, &(header, records)),
-            Content::Kept(kept) => written(KIND_KEPT, &(header, kept)),
-            Content::Commit(commit) => written(KIND_COMMIT, &(header, commit)),
-            Content::States(updates) => {
-                let head = bitcode::serialize(&header).expect("plain data always serialises");
-                let length = u8::try_from(head.len()).expect("a header is a few bytes");
-                let mut bytes = vec![PROTOCOL_VERSION, KIND_STATES, length];
-                bytes.extend_from_slice(&head);
-                states::encode(updates, &mut bytes);
-                bytes
-            }
+            Content::Lane(lane) => write(lane, &mut bytes),
+            Content::States(updates) => states::encode(updates, &mut bytes),
+            Content::Auras(auras) => auras.encode(&mut bytes),
+            Content::Seams(report) => write(report, &mut bytes),
+            Content::Records(records) => write(records, &mut bytes),
+            Content::Kept(kept) => write(kept, &mut bytes),
+            Content::Commit(commit) => write(commit, &mut bytes),
         }
+        bytes
     }
 
     /// Bytes from outside as a frame, or why they are none.
@@ -151,65 +176,45 @@ impl Frame {
         if version != PROTOCOL_VERSION {
             return Err(DecodeError::Version(version));
         }
-        let (&kind, rest) = rest.split_first().ok_or(DecodeError::Malformed)?;
-        let (header, content) = match kind {
-            KIND_LANE => {
-                let (header, lane): (Header, LaneFrame) =
-                    bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
-                (header, Content::Lane(lane))
-            }
-            KIND_AURAS => {
-                let (header, auras): (Header, AuraFrame) =
-                    bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
-                if !auras.is_valid() {
-                    return Err(DecodeError::NotFinite);
-                }
-                (header, Content::Auras(auras))
-            }
-            KIND_STATES => {
-                let (&length, rest) = rest.split_first().ok_or(DecodeError::Malformed)?;
-                let (head, body) = rest.split_at_checked(usize::from(length)).ok_or(DecodeError::Malformed)?;
-                let header = bitcode::deserialize(head).map_err(|_| DecodeError::Malformed)?;
-                (header, Content::States(states::decode(body)?))
-            }
+        let mut rest = Bytes(rest);
+        let [kind] = rest.take()?;
+        let (from, to) = (Address::decode(rest.take()?)?, Address::decode(rest.take()?)?);
+        let (era, epoch) = (u16::from_le_bytes(rest.take()?), u32::from_le_bytes(rest.take()?));
+        let tick = Tick(u64::from_le_bytes(rest.take()?));
+        let body = rest.0;
+        let content = match kind {
+            KIND_LANE => Content::Lane(read(body)?),
+            KIND_STATES => Content::States(states::decode(body)?),
+            KIND_AURAS => Content::Auras(AuraFrame::decode(body)?),
             KIND_SEAMS => {
-                let (header, report): (Header, SeamReport) =
-                    bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
+                let report: SeamReport = read(body)?;
                 if !report.is_bounded() {
                     return Err(DecodeError::Malformed);
                 }
                 if !report.is_sound() {
                     return Err(DecodeError::NotFinite);
                 }
-                (header, Content::Seams(report))
+                Content::Seams(report)
             }
             KIND_RECORDS => {
-                let (header, records): (Header, Records) =
-                    bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
+                let records: Records = read(body)?;
                 records.check()?;
-                (header, Content::Records(records))
+                Content::Records(records)
             }
-            KIND_KEPT => {
-                let (header, kept) = bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
-                (header, Content::Kept(kept))
-            }
-            KIND_COMMIT => {
-                let (header, commit) = bitcode::deserialize(rest).map_err(|_| DecodeError::Malformed)?;
-                (header, Content::Commit(commit))
-            }
+            KIND_KEPT => Content::Kept(read(body)?),
+            KIND_COMMIT => Content::Commit(read(body)?),
             _ => return Err(DecodeError::Malformed),
         };
-        let Header { from, to, era, epoch, tick } = header;
         Ok(Frame { from, to, era, epoch, tick, content })
     }
 }
 
-/// A frame of plain data.
-fn written(kind: u8, content: &impl Serialize) -> Vec<u8> {
-    let body = bitcode::serialize(content).expect("plain data always serialises");
-    let mut bytes = vec![PROTOCOL_VERSION, kind];
-    bytes.extend_from_slice(&body);
-    bytes
+fn write(content: &impl Serialize, out: &mut Vec<u8>) {
+    out.extend_from_slice(&bitcode::serialize(content).expect("plain data always serialises"));
+}
+
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
+    bitcode::deserialize(bytes).map_err(|_| DecodeError::Malformed)
 }
 
 #[cfg(test)]
