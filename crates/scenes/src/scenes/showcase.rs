@@ -74,9 +74,11 @@ impl Hill {
         for (x, z) in [(1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0)] {
             let (far_x, far_z) = (x * self.half_x, z * self.half_z);
             let top = [(0.0, 0.0), (far_x, 0.0), (0.0, far_z), (far_x, far_z)].map(|(x, z)| ground(x, z));
-            let points = top.iter().copied().chain(top.map(|point| point - Vec3::Y * THICKNESS)).collect();
+            let tilt = Quat::from_rotation_arc(Vec3::Y, Vec3::new(x * SLOPE, 1.0, z * SLOPE).normalize());
+            let points = top.iter().copied().chain(top.map(|point| point - Vec3::Y * THICKNESS));
+            let points = points.map(|point| tilt.inverse() * point).collect();
             let side = BodyDesc { friction: 0.05, ..BodyDesc::fixed(Shape::ConvexHull { points }) };
-            world.add(side, Pose::IDENTITY, Velocity::ZERO);
+            world.add(side, Pose::IDENTITY.turned(tilt), Velocity::ZERO);
         }
     }
 
