@@ -241,7 +241,7 @@ impl Node {
         for peer in peers {
             let others = others.iter().copied().filter(|other| *other != peer).collect();
             let auras = outgoing.remove(&peer).unwrap_or_default();
-            let frame = AuraFrame { sent_us: self.clock_us, others, auras };
+            let frame = AuraFrame { sent_us: self.clock_us, load: self.seam.load, others, auras };
             out.push(self.frame(Address::Region(peer), Content::Auras(frame)));
         }
     }

@@ -34,6 +34,8 @@ impl Aura {
 pub struct AuraFrame {
     /// When it was sent, microseconds on the common timeline; zero when the sender does not know.
     pub sent_us: u64,
+    /// What the sender has to do, for policies that weigh it: bodies awake and cells held.
+    pub load: u32,
     /// Servers that announce bodies into the sender's region, so that they learn of each other.
     pub others: Vec<RegionId>,
     /// The auras, in order of id.
