@@ -4,7 +4,7 @@
 //! them. Linkages that share a cell form a join, unless both sleep: a long row at rest is not one thing. A join belongs to
 //! one of the regions whose cells it occupies. Every server tells the homes of the cells that its linkages occupy, and
 //! who it thinks the owner is; a server that hears of a join from one of a lower number goes by its word. Two that
-//! disagree find out at the next tick.
+//! disagree find out at the next tick. What has just come is called away at once by a lower number only.
 
 use nimbus_model::{Aabb, Nid, RegionId, Vec3};
 use nimbus_wire::{AURAS_PER_FRAME, Aura};
@@ -82,7 +82,10 @@ impl Node {
             if mine.is_empty() {
                 continue;
             }
-            let owner = self.owner_of(&linkages, &join);
+            let mut owner = self.owner_of(&linkages, &join);
+            if owner > self.config.region && mine.iter().any(|i| self.has_just_come(&linkages[*i])) {
+                owner = self.config.region;
+            }
             let mut parting: BTreeMap<RegionId, Vec<usize>> = BTreeMap::new();
             for &i in &mine {
                 linkages[i].claim = self.owner_of_part(&linkages[i], owner);
@@ -149,10 +152,16 @@ impl Node {
         let word = lower.min_by_key(|linkage| (linkage.host, linkage.claim)).map(|linkage| linkage.claim);
         let word = word.filter(|region| self.map.regions().contains(region));
         if self.config.policy == Policy::Utility {
-            return word.unwrap_or_else(|| self.most_useful_owner(&self.homes_of(linkages, join)));
+            let mine = join.iter().map(|i| &linkages[*i]).filter(|linkage| linkage.awake.is_some());
+            let bodies = mine.map(|linkage| linkage.members.len()).sum::<usize>() as u32;
+            return word.unwrap_or_else(|| self.most_useful_owner(&self.homes_of(linkages, join), bodies));
         }
         let least = self.homes_of(linkages, join).first().copied().unwrap_or(here);
         word.map_or(least, |word| word.min(least))
+    }
+
+    fn has_just_come(&self, linkage: &Linkage) -> bool {
+        self.seam.settle.get(&linkage.nid).is_some_and(|until| self.now < *until)
     }
 
     /// The regions whose cells a join occupies, sorted.
@@ -173,6 +182,7 @@ impl Node {
         together.sort_unstable();
         if *granted + together.len() <= self.config.grants_max && self.may_grant(to, &together) {
             *granted += together.len();
+            self.shift_load(to, together.len() as u32);
             self.grant(&together, to);
             return true;
         }
@@ -181,6 +191,7 @@ impl Node {
             let members = &linkages[i].members;
             if *granted < self.config.grants_max && self.may_grant(to, members) {
                 *granted += members.len();
+                self.shift_load(to, members.len() as u32);
                 self.grant(members, to);
             } else {
                 self.counters.grants_deferred += 1;

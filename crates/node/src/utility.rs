@@ -1,7 +1,7 @@
 //! Scheme 2.b: who of several servers should have a join.
 //!
-//! Whoever has it keeps it, unless another one whose cells it occupies has clearly less to do. Nobody gets what is deep
-//! inside another region, even if that cuts a join in two.
+//! Whoever has it keeps it, unless another one whose cells it occupies would even with it have clearly less to do. Nobody
+//! gets what is deep inside another region, even if that cuts a join in two.
 
 use nimbus_model::RegionId;
 use std::collections::BTreeSet;
@@ -26,16 +26,26 @@ impl Node {
         self.physics.awake_len() as u32 + CELL_WEIGHT.saturating_mul(cells.len() as u32)
     }
 
-    /// Who of the regions whose cells a join occupies should have it.
-    pub(crate) fn most_useful_owner(&self, homes: &[RegionId]) -> RegionId {
+    /// Who of the regions whose cells a join occupies should have it. So many of its bodies are here and awake.
+    pub(crate) fn most_useful_owner(&self, homes: &[RegionId], bodies: u32) -> RegionId {
         let here = self.config.region;
         let load = |region: RegionId| {
             if region == here { Some(self.seam.load) } else { self.seam.foreign.get(&region).map(|known| known.load) }
         };
         let known = homes.iter().filter_map(|region| Some((load(*region)?, *region)));
         let Some((least, best)) = known.min() else { return homes.first().copied().unwrap_or(here) };
-        let clearly_less = least.saturating_add(least / LESS_BY_PART).saturating_add(LESS_BY) < self.seam.load;
+        let then = least.saturating_add(bodies);
+        let clearly_less =
+            then.saturating_add(then / LESS_BY_PART).saturating_add(LESS_BY) < self.seam.load.saturating_sub(bodies);
         if homes.contains(&here) && !clearly_less { here } else { best }
+    }
+
+    /// Takes note of bodies on their way to a server, until it says itself what it has to do.
+    pub(crate) fn shift_load(&mut self, to: RegionId, bodies: u32) {
+        self.seam.load = self.seam.load.saturating_sub(bodies);
+        if let Some(known) = self.seam.foreign.get_mut(&to) {
+            known.load = known.load.saturating_add(bodies);
+        }
     }
 
     /// Who should have one linkage of a join that has an owner.

@@ -98,7 +98,8 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
         experiment: EXPERIMENT.name,
         parameters: Row::new()
             .with("pairs", pairs)
-            .with("latency_ms", TOLERANCES.latency_ms)
+            .with("pairs_latency_ms", TOLERANCES.latency_ms)
+            .with("pairs_frame_ms", TOLERANCES.frame_ms)
             .with("swing_bar_percent", SWING_BAR_PERCENT),
         plots: vec![late_plot(&found), overlap_plot(&found, &stages), cost_plot(&found, &stages)],
         summary: Summary { passed: failed.is_empty(), sentence: sentence(&found, &failed) },
@@ -148,6 +149,8 @@ fn row(found: &Found) -> Row {
     let record = |pick: fn(&Record) -> Value| found.record.as_ref().map_or(Value::Null, pick);
     let falls = |pick: fn(&Falls) -> u64| found.falls.as_ref().map_or(Value::Null, |falls| pick(falls).into());
     let swings = |pick: fn(&Swings) -> f64| found.swings.map_or(Value::Null, |swings| rounded(pick(&swings)));
+    let swung = found.record.as_ref().filter(|_| found.swings.is_some());
+    let pendulum_changes = swung.map_or(Value::Null, |record| record.pendulum_changes.into());
     Row::new()
         .with("scheme", found.policy.name())
         .with("scene", found.stage)
@@ -158,6 +161,7 @@ fn row(found: &Found) -> Row {
         .with("lost", found.lost())
         .with("duplicated", found.duplicated())
         .with("owner_changes", record(|record| record.owner_changes.into()))
+        .with("missed_ticks", record(|record| record.missed_ticks.into()))
         .with("frames_per_tick", record(|record| rounded(record.frames_per_tick)))
         .with("bytes_per_tick", record(|record| rounded(record.bytes_per_tick)))
         .with("cost_ratio", found.cost_ratio.map_or(Value::Null, rounded))
@@ -169,6 +173,7 @@ fn row(found: &Found) -> Row {
         .with("out_of_order", falls(|falls| falls.out_of_order))
         .with("mistimed", falls(|falls| falls.mistimed))
         .with("mistimed_worst_ticks", falls(|falls| falls.worst_ticks))
+        .with("pendulum_owner_changes", pendulum_changes)
         .with("amplitude_error_percent", swings(|swings| swings.amplitude_percent))
         .with("period_error_percent", swings(|swings| swings.period_percent))
 }
