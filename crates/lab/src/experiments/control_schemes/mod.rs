@@ -173,6 +173,7 @@ fn row(found: &Found) -> Row {
         .with("out_of_order", falls(|falls| falls.out_of_order))
         .with("mistimed", falls(|falls| falls.mistimed))
         .with("mistimed_worst_ticks", falls(|falls| falls.worst_ticks))
+        .with("fell_unseen", falls(|falls| falls.unseen))
         .with("pendulum_owner_changes", pendulum_changes)
         .with("amplitude_error_percent", swings(|swings| swings.amplitude_percent))
         .with("period_error_percent", swings(|swings| swings.period_percent))

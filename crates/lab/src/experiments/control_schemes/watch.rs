@@ -5,6 +5,7 @@ use nimbus_node::{Node, Policy};
 use nimbus_universe::{LinkModel, NodeCost, Universe, UniverseConfig};
 use std::collections::BTreeMap;
 
+use super::falls::Fall;
 use super::overlap::deepest_overlap;
 use super::stage::Stage;
 use crate::experiment::LabError;
@@ -50,8 +51,8 @@ pub(super) struct Record {
     pub(super) lost: u64,
     /// Bodies that two servers had at once, over all ticks.
     pub(super) duplicated: u64,
-    /// When each body of the world's own fell over.
-    pub(super) falls: BTreeMap<Nid, u64>,
+    /// When each domino fell over.
+    pub(super) falls: BTreeMap<Nid, Fall>,
     /// Ticks that bodies on their way were not simulated and not caught up by.
     pub(super) missed_ticks: u64,
     /// How often free pendulums changed owner.
@@ -124,7 +125,8 @@ impl Record {
             *self.gains.entry(tick).or_default() += energy - before.map_or(0.0, |before| before.energy);
             self.duplicated += u64::from(before.is_some_and(|before| before.tick == tick));
             if stage.dominoes && (body.pose.rotation * Vec3::Y).y < UPRIGHT {
-                self.falls.entry(nid).or_insert(tick);
+                let upright = before.map_or(tick - 1, |before| before.tick);
+                self.falls.entry(nid).or_insert(Fall { upright, fallen: tick });
             }
             if stage.pendulums.contains(&nid) {
                 let moved = before.is_some_and(|before| before.region != node.region());
