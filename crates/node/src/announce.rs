@@ -249,7 +249,7 @@ impl Node {
             } else if !self.seam.quiet.insert(peer) && !self.now.0.is_multiple_of(QUIET_TICKS) {
                 continue;
             }
-            let frame = AuraFrame { sent_us: self.clock_us, others, auras };
+            let frame = AuraFrame { sent_us: self.clock_us, load: self.seam.load, others, auras };
             out.push(self.frame(Address::Region(peer), Content::Auras(frame)));
         }
     }

@@ -15,6 +15,39 @@ pub enum Policy {
     /// Aura projection: what may touch is brought together on one server before it can.
     #[default]
     Aura,
+    /// What one would try first: a group moves as soon as its middle lies in another region. It moves back as readily,
+    /// and whatever touches across a boundary does not touch at all. Kept to show why the others exist.
+    Naive,
+    /// Scheme 2: groups that share cells of a static grid form joins, and a join belongs to the least region among those
+    /// whose cells it occupies. Kept as a reference.
+    Cells,
+    /// Scheme 2.b: the same joins, but loads choose the owner, and nobody owns what is deep inside a neighbour. Kept as a
+    /// reference.
+    Utility,
+}
+
+impl Policy {
+    /// All of them, the reference schemes from the simplest to the most careful and then our own, with the name the
+    /// command line knows each by.
+    pub const ALL: [(&'static str, Policy); 6] = [
+        ("naive", Policy::Naive),
+        ("forgetful", Policy::Forgetful),
+        ("exclusive", Policy::Exclusive),
+        ("cells", Policy::Cells),
+        ("utility", Policy::Utility),
+        ("aura", Policy::Aura),
+    ];
+
+    /// The name the command line knows it by.
+    pub fn name(self) -> &'static str {
+        let known = Policy::ALL.iter().find(|(_, policy)| *policy == self);
+        known.map_or("aura", |(name, _)| name)
+    }
+
+    /// True when servers tell their neighbours every tick what is near them.
+    pub(crate) fn announces(self) -> bool {
+        matches!(self, Policy::Aura | Policy::Cells | Policy::Utility)
+    }
 }
 
 /// How the speed is judged with which a body may reach another one before it is known elsewhere.

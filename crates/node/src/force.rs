@@ -36,7 +36,7 @@ impl Node {
     pub(crate) fn part_with(&mut self, nids: &[Nid], to: RegionId, gone: &mut BTreeSet<Nid>) {
         match self.config.policy {
             Policy::Aura => self.part_clusters(nids, to, gone),
-            Policy::Forgetful | Policy::Exclusive => self.grant_linkages(nids, to, gone),
+            _ => self.grant_linkages(nids, to, gone),
         }
     }
 

@@ -21,6 +21,7 @@ mod force;
 mod grid;
 mod horizon;
 mod inbox;
+mod joins;
 mod linkage;
 mod log;
 mod node;
@@ -40,6 +41,7 @@ mod seam_report;
 mod snapshot;
 mod transfer;
 mod traverse;
+mod utility;
 
 pub use backup::{Backup, BackupCounters, PromoteError};
 pub use breach::{Breach, Factor};

@@ -337,7 +337,7 @@ impl Node {
         }
         if regions_too {
             self.emitted = self.now;
-            if self.config.policy == Policy::Aura {
+            if self.config.policy.announces() {
                 self.emit_auras(out);
             }
         }
@@ -446,7 +446,8 @@ impl Node {
                 return false;
             }
             let leaves = map.region_at(pose.position) != config.region
-                && physics.view(*nid).is_some_and(|body| !map.meets(config.region, &body.aabb()));
+                && (config.policy == Policy::Naive
+                    || physics.view(*nid).is_some_and(|body| !map.meets(config.region, &body.aabb())));
             if leaves {
                 outside.push(*nid);
             }

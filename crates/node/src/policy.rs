@@ -7,7 +7,8 @@ impl Node {
     /// Finds the groups that should change server now and gives them away.
     pub(crate) fn apply_policy(&mut self) {
         match self.config.policy {
-            Policy::Forgetful | Policy::Exclusive => self.apply_regional(),
+            Policy::Naive | Policy::Forgetful | Policy::Exclusive => self.apply_regional(),
+            Policy::Cells | Policy::Utility => self.apply_joins(),
             Policy::Aura => self.apply_auras(),
         }
     }

@@ -1,10 +1,12 @@
-//! Schemes 1 and 1.b: a group changes server when nothing of it is left in its owner's volume.
+//! The naive scheme and schemes 1 and 1.b: a group changes server when its middle has left its owner's volume, or when
+//! nothing of it is left there.
 
 use nimbus_model::{Nid, RegionId, Vec3};
 use nimbus_wire::FRAME_BYTES_MAX;
 use nimbus_wire::lane::approximate_body_bytes;
 use std::collections::BTreeSet;
 
+use crate::config::Policy;
 use crate::node::Node;
 
 /// How long a group stays put after a neighbour gave it back.
@@ -45,12 +47,13 @@ impl Node {
         self.suspects.extend(self.hosted.iter().map(|(nid, _)| nid));
     }
 
-    /// Where a group belongs, if not here: nothing of it may be left in this region's volume.
+    /// Where a group belongs, if not here: nothing of it may be left in this region's volume, except that the naive scheme
+    /// looks at its middle alone.
     fn destination(&self, linkage: &[Nid]) -> Option<RegionId> {
         let mut sum = Vec3::ZERO;
         for &nid in linkage {
             let body = self.physics.view(nid)?;
-            if self.map.meets(self.config.region, &body.aabb()) {
+            if self.config.policy != Policy::Naive && self.map.meets(self.config.region, &body.aabb()) {
                 return None;
             }
             sum += body.pose.position;
@@ -73,6 +76,9 @@ impl Node {
     }
 
     pub(crate) fn is_outside(&self, nid: Nid) -> bool {
-        self.physics.view(nid).is_some_and(|body| !self.map.meets(self.config.region, &body.aabb()))
+        self.physics.view(nid).is_some_and(|body| match self.config.policy {
+            Policy::Naive => !self.map.holds(self.config.region, body.pose.position),
+            _ => !self.map.meets(self.config.region, &body.aabb()),
+        })
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Foreign {
     pub(crate) moving: Vec<Aura>,
     /// Its auras that lie still.
     pub(crate) resting: BTreeMap<Nid, Aura>,
+    /// What it has to do.
+    pub(crate) load: u32,
     /// Servers that announce into its region.
     pub(crate) others: Vec<RegionId>,
 }
@@ -60,6 +62,9 @@ pub(crate) struct Seam {
     pub(crate) cornered: bool,
     /// Greatest distance from the centre of any body to its surface, known here or elsewhere.
     pub(crate) largest_m: f32,
+    /// What this server has to do, as neighbours are told.
+    #[serde(skip)]
+    pub(crate) load: u32,
     /// What goes out with the next frames.
     #[serde(skip)]
     pub(crate) outgoing: BTreeMap<RegionId, Vec<Aura>>,
@@ -88,6 +93,7 @@ impl Seam {
             known.tick = tick;
             known.heard = now;
             known.moving.clone_from(&frame.auras);
+            known.load = frame.load;
             known.others.clone_from(&frame.others);
         }
     }

@@ -207,6 +207,11 @@ impl Universe {
         &self.outcome
     }
 
+    /// Frames that were sent so far between servers, backups and gateways, and the bytes in them.
+    pub fn traffic(&self) -> (u64, u64) {
+        (self.network.frames, self.network.bytes)
+    }
+
     /// The servers, in order of region.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes

@@ -36,6 +36,8 @@ impl Aura {
 pub struct AuraFrame {
     /// When it was sent, microseconds on the common timeline; zero when the sender does not know.
     pub sent_us: u64,
+    /// What the sender has to do, for policies that weigh it: bodies awake and cells held.
+    pub load: u32,
     /// Servers that announce bodies into the sender's region, so that they learn of each other.
     pub others: Vec<RegionId>,
     /// The auras, in order of id.
@@ -51,8 +53,9 @@ impl AuraFrame {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let others = &self.others[..self.others.len().min(usize::from(u16::MAX))];
         let auras = &self.auras[..self.auras.len().min(AURAS_PER_FRAME)];
-        out.reserve(12 + 2 * others.len() + AURA_BYTES * auras.len());
+        out.reserve(16 + 2 * others.len() + AURA_BYTES * auras.len());
         out.extend_from_slice(&self.sent_us.to_le_bytes());
+        out.extend_from_slice(&self.load.to_le_bytes());
         out.extend_from_slice(&(others.len() as u16).to_le_bytes());
         out.extend_from_slice(&(auras.len() as u16).to_le_bytes());
         others.iter().for_each(|other| out.extend_from_slice(&other.0.to_le_bytes()));
@@ -70,12 +73,14 @@ impl AuraFrame {
     pub(crate) fn decode(bytes: &[u8]) -> Result<AuraFrame, DecodeError> {
         let mut bytes = Bytes(bytes);
         let sent_us = u64::from_le_bytes(bytes.take()?);
+        let load = u32::from_le_bytes(bytes.take()?);
         let others = usize::from(u16::from_le_bytes(bytes.take()?));
         let count = usize::from(u16::from_le_bytes(bytes.take()?));
         if count > AURAS_PER_FRAME || bytes.0.len() != 2 * others + AURA_BYTES * count {
             return Err(DecodeError::Malformed);
         }
-        let mut frame = AuraFrame { sent_us, others: Vec::with_capacity(others), auras: Vec::with_capacity(count) };
+        let mut frame =
+            AuraFrame { sent_us, load, others: Vec::with_capacity(others), auras: Vec::with_capacity(count) };
         for _ in 0..others {
             frame.others.push(RegionId(u16::from_le_bytes(bytes.take()?)));
         }
@@ -125,7 +130,12 @@ mod tests {
             bounds: Aabb::new(Vec3::new(-1.0, 2.0, i as f32), Vec3::new(0.5, 3.0, 1e4)),
             speed: 4.5,
         };
-        AuraFrame { sent_us: 77, others: vec![RegionId(1), RegionId(9)], auras: (0..count).map(aura).collect() }
+        AuraFrame {
+            sent_us: 77,
+            load: 5,
+            others: vec![RegionId(1), RegionId(9)],
+            auras: (0..count).map(aura).collect(),
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod aura_correctness;
 mod aura_scalability;
 mod authority_swap;
 mod collision;
+mod control_schemes;
 mod insertion_cost;
 mod node_memory;
 mod node_overhead;
@@ -14,10 +15,11 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 10] = [
+pub(crate) const ALL: [Experiment; 11] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
+    control_schemes::EXPERIMENT,
     transplant::EXPERIMENT,
     authority_swap::EXPERIMENT,
     insertion_cost::EXPERIMENT,

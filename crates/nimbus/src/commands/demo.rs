@@ -18,7 +18,8 @@ pub(crate) struct Demo {
     /// Which scene to begin with
     #[arg(long, default_value = "showcase")]
     scene: String,
-    /// Who should own what: aura, or the references exclusive (collisions at boundaries come late) and forgetful (loses bodies)
+    /// Who should own what: aura, or a reference to see what it saves you from: naive, forgetful (loses bodies), exclusive
+    /// (collisions at boundaries come late), cells or utility
     #[arg(long, default_value = "aura", value_parser = policy)]
     policy: Policy,
     #[command(flatten)]

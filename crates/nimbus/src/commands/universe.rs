@@ -27,7 +27,9 @@ pub(crate) struct Universe {
     /// Size of the scene; 1 is full size, and a swarm takes a quarter unless told
     #[arg(long)]
     scale: Option<f32>,
-    /// Who should own what: aura, or the references exclusive (collisions at boundaries come late) and forgetful (loses bodies)
+    /// Who should own what: aura, or a reference that aura is compared with: naive (by the middle of a body), forgetful
+    /// (scheme 1, loses bodies), exclusive (1.b, collisions at boundaries come late), cells (2, by cells of a grid that
+    /// bodies share), utility (2.b, cells and loads)
     #[arg(long, default_value = "aura", value_parser = policy)]
     policy: Policy,
     /// What goes wrong: all, none, or a list such as loss,stall,map
@@ -161,10 +163,8 @@ fn command_line(config: &UniverseConfig) -> String {
     let mut line = format!(
         "nimbus universe --scene {scene} --scale {scale} --servers {servers} --seed {seed} --ticks {ticks} --faults {faults}"
     );
-    match config.policy {
-        Policy::Aura => {}
-        Policy::Exclusive => line += " --policy exclusive",
-        Policy::Forgetful => line += " --policy forgetful",
+    if config.policy != Policy::default() {
+        line += &format!(" --policy {}", config.policy.name());
     }
     if config.commands {
         line += " --commands";
@@ -189,12 +189,9 @@ fn progress_bar(length: u64, unit: &str) -> ProgressBar {
 
 /// The policy of this name.
 pub(crate) fn policy(name: &str) -> Result<Policy, String> {
-    match name {
-        "exclusive" => Ok(Policy::Exclusive),
-        "forgetful" => Ok(Policy::Forgetful),
-        "aura" => Ok(Policy::Aura),
-        _ => Err("write aura, exclusive or forgetful".to_owned()),
-    }
+    let known = || Policy::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let found = Policy::ALL.iter().find(|(known, _)| *known == name);
+    found.map(|(_, policy)| *policy).ok_or_else(|| format!("write one of: {}", known()))
 }
 
 fn planted(name: &str) -> Result<Planted, String> {
