@@ -87,7 +87,7 @@ fn beside_a_straddler(apart: f32) -> World {
 /// Who has each body after a second.
 fn owners(policy: Policy, world: World) -> Vec<Option<u16>> {
     let nids: Vec<Nid> = (0..world.bodies.len() as u32).map(|i| World::nid(1, i)).collect();
-    let mut universe = Universe::of_world(config(policy, 2, 1 << 32), world).unwrap();
+    let mut universe = Universe::of_world(config(policy, 2, 1 << 32), world).expect("the world can be laid out");
     while universe.tick() < Tick(60) {
         universe.advance();
     }
