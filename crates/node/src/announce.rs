@@ -246,8 +246,10 @@ impl Node {
             // Nothing again is worth saying now and then only.
             if !auras.is_empty() || !others.is_empty() {
                 self.seam.quiet.remove(&peer);
-            } else if !self.seam.quiet.insert(peer) && !self.now.0.is_multiple_of(QUIET_TICKS) {
+            } else if self.seam.quiet.get(&peer).is_some_and(|last| self.now.since(*last) < QUIET_TICKS) {
                 continue;
+            } else {
+                self.seam.quiet.insert(peer, self.now);
             }
             let frame = AuraFrame { sent_us: self.clock_us, load: self.seam.load, others, auras };
             out.push(self.frame(Address::Region(peer), Content::Auras(frame)));

@@ -3,7 +3,7 @@
 use nimbus_model::{Aabb, Nid, RegionId, Tick};
 use nimbus_wire::{Aura, AuraFrame, Breach};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::scene::Scene;
 use crate::traverse::Offers;
@@ -68,9 +68,9 @@ pub(crate) struct Seam {
     /// What goes out with the next frames.
     #[serde(skip)]
     pub(crate) outgoing: BTreeMap<RegionId, Vec<Aura>>,
-    /// Neighbours whose last frame said nothing.
+    /// Neighbours whose last frame said nothing, and when.
     #[serde(skip)]
-    pub(crate) quiet: BTreeSet<RegionId>,
+    pub(crate) quiet: BTreeMap<RegionId, Tick>,
     /// Bodies that were judged last, for people to see.
     #[serde(skip)]
     pub(crate) shown: Vec<Aura>,
