@@ -57,6 +57,11 @@ impl Aabb {
         (self.min - other.max).max(other.min - self.max).max(Vec3::ZERO).length()
     }
 
+    /// How deep two boxes are in each other along the axis where they are least so; not positive when they are apart.
+    pub fn depth(&self, other: &Aabb) -> f32 {
+        (self.max.min(other.max) - self.min.max(other.min)).min_element()
+    }
+
     /// The middle of a finite box.
     pub fn centre(&self) -> Vec3 {
         (self.min + self.max) * 0.5

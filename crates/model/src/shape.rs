@@ -92,6 +92,13 @@ impl Shape {
         matches!(self, Shape::TriMesh { .. } | Shape::HeightField { .. })
     }
 
+    /// The box of the shape where its body is: that of its own frame, turned and moved.
+    pub fn bounds_at(&self, pose: &Pose) -> Aabb {
+        let local = self.bounds();
+        let axes = [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| (pose.rotation * (axis * local.half())).abs());
+        Aabb::around(pose.transform(local.centre()), axes[0] + axes[1] + axes[2])
+    }
+
     /// The box of the shape in its own frame.
     pub fn bounds(&self) -> Aabb {
         match self {

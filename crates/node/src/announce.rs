@@ -1,7 +1,7 @@
 //! Telling neighbours of what is near them. A server announces its bodies to servers of higher rank, who will give way;
 //! a body outside its own region is announced to everybody near it, so that they treat it as a boundary.
 
-use nimbus_model::{Aabb, BodyDesc, Nid, Pose, RegionId, Tick, Vec3, World};
+use nimbus_model::{Aabb, Nid, RegionId, Tick, Vec3, World};
 use nimbus_wire::{AURAS_PER_FRAME, Address, Aura, AuraFrame, Content, Frame, Item};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,18 +72,18 @@ impl Node {
             self.outbox.push(Address::Region(to), self.now, Item::Rests(auras));
         }
         self.tell_stirred();
-        let mut left_out: Vec<Nid> = Vec::new();
+        let (mut most, mut left_out) = (0, Vec::new());
         for auras in outgoing.values_mut() {
             auras.sort_by_key(|aura| aura.nid);
             auras.dedup_by_key(|aura| aura.nid);
-            left_out.extend(auras.iter().skip(AURAS_PER_FRAME).map(|aura| aura.nid));
+            most = most.max(auras.len());
+            left_out.extend(auras.iter().skip(AURAS_PER_FRAME).take(4).map(|aura| aura.nid));
             auras.truncate(AURAS_PER_FRAME);
             self.counters.aura_updates += auras.len() as u64;
         }
         if !left_out.is_empty() {
-            let count = (AURAS_PER_FRAME + left_out.len()) as f32;
             left_out.truncate(4);
-            self.breach(Factor::ClusterSize, count, AURAS_PER_FRAME as f32, left_out);
+            self.breach(Factor::ClusterSize, most as f32, AURAS_PER_FRAME as f32, left_out);
         }
         self.counters.auras = self.seam.shown.len() as u64;
         self.counters.ghosts = scene.auras.len() as u64;
@@ -164,7 +164,7 @@ impl Node {
                     if then.region_at(pose.position) != self.config.region {
                         continue;
                     }
-                    let bounds = box_of(desc, &pose);
+                    let bounds = desc.shape.bounds_at(&pose);
                     self.targets(pose.position, desc.shape.bounding_radius(), self.horizon.speed, &mut targets);
                     let nid = world.injected_nid(self.era, i, ordinal);
                     let speed = velocity.linear.length().min(self.horizon.speed);
@@ -259,14 +259,6 @@ impl Node {
     fn is_inside(&self, aura: &Aura) -> bool {
         self.map.region_at(aura.bounds.centre()) == self.config.region
     }
-}
-
-/// The box around a body that does not exist yet.
-pub(crate) fn box_of(desc: &BodyDesc, pose: &Pose) -> Aabb {
-    let local = desc.shape.bounds();
-    let (centre, half) = (local.centre(), local.half());
-    let axes = [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| (pose.rotation * (axis * half)).abs());
-    Aabb::around(pose.position + pose.rotation * centre, axes[0] + axes[1] + axes[2])
 }
 
 /// Greatest distance from the centre of any body of a world to its surface.

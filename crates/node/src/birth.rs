@@ -3,7 +3,6 @@
 use nimbus_model::{Aabb, Group, Link, Member, Motion, Nid, RegionId, Tick, Vec3, World};
 use std::collections::BTreeMap;
 
-use crate::announce::box_of;
 use crate::config::Policy;
 use crate::event::{Cause, EventKind};
 use crate::horizon::TOUCH_M;
@@ -56,7 +55,7 @@ impl Node {
                 let reach = self.horizon.reach(member.motion.velocity.linear.length(), self.horizon.gravity, ticks);
                 let still = member.motion.velocity.linear == Vec3::ZERO;
                 let reach = if still { TOUCH_M } else { TOUCH_M + reach };
-                (i, box_of(&member.desc, &member.motion.pose).grown(0.5 * reach))
+                (i, member.desc.shape.bounds_at(&member.motion.pose).grown(0.5 * reach))
             })
             .collect();
         boxes.sort_by(|one, two| one.1.min.x.total_cmp(&two.1.min.x));

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::announce::box_of;
 use crate::config::Policy;
 use crate::node::Node;
 
@@ -98,7 +97,7 @@ impl Node {
             if let Waiting::Spawn { nid, desc, motion, .. } = waiting {
                 self.targets(motion.pose.position, desc.shape.bounding_radius(), self.horizon.speed, &mut targets);
                 let speed = motion.velocity.linear.length();
-                let bounds = box_of(desc, &motion.pose);
+                let bounds = desc.shape.bounds_at(&motion.pose);
                 for to in &targets {
                     let aura = Aura { nid: *nid, host: self.config.region, tick: *at, bounds, speed };
                     outgoing.entry(*to).or_default().push(aura);

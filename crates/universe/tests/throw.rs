@@ -169,3 +169,20 @@ fn a_throw_is_the_same_when_frames_go_out_at_every_third_tick() {
         assert_same(targets, sense, Pace::RareFrames, seed);
     }
 }
+
+#[test]
+fn who_wakes_rarely_and_has_nothing_to_say_is_not_silent() {
+    for ticks_apart in [1, 2, 3, 5] {
+        let mut world = World::new("alone");
+        world.layout = Layout::columns(2, WIDTH_M);
+        world.tolerances.frame_ms = 1_000.0 * ticks_apart as f32 / world.tick_hz as f32;
+        let body = BodyDesc::dynamic(Shape::Ball { radius: TARGET_RADIUS_M });
+        world.add(body, Pose::at(Vec3::X * 0.9 * WIDTH_M), Velocity::ZERO);
+        let mut config = UniverseConfig::new("alone", 2, ticks_apart, 240);
+        config.clients = 0;
+        config.link = Some(LinkModel::default());
+        config.frame_ns = Some(ticks_apart * 1_000_000_000 / u64::from(world.tick_hz));
+        let outcome = Universe::of_world(config, world).expect("the world can be laid out").run(|_| {});
+        assert_eq!(outcome.breaches.first(), None, "{ticks_apart} ticks apart");
+    }
+}

@@ -5,7 +5,7 @@
 //! away too late overlaps at the very tick at which it leaves, when nobody simulates it any more; so bodies that leave
 //! are looked at as well, as they are described to their new server.
 
-use nimbus_model::{Aabb, BodyDesc, Groups, Nid, Pose, RegionId, Tick, Vec3};
+use nimbus_model::{BodyDesc, Groups, Nid, Pose, RegionId, Tick};
 use nimbus_node::{Event, EventKind, Node};
 use nimbus_wire::{Content, Frame, Item, decode_group};
 use std::collections::BTreeSet;
@@ -92,7 +92,7 @@ impl Apart {
         let there = other.physics();
         for nid in there.overlap(&body.desc.shape, body.pose, Default::default()) {
             let Some(met) = there.view(nid).filter(|_| there.contains(nid) && nid != body.nid) else { continue };
-            let deep = depth(&bounds(&body.desc, &body.pose), &bounds(met.desc, &met.pose));
+            let deep = body.desc.shape.bounds_at(&body.pose).depth(&met.desc.shape.bounds_at(&met.pose));
             let pair = (body.nid.min(nid), body.nid.max(nid));
             if deep > DEPTH_M && touch(body.desc.groups, met.desc.groups) && self.found.insert(pair) {
                 let Seen { nid: one, region, tick, pose, .. } = body;
@@ -101,18 +101,6 @@ impl Apart {
             }
         }
     }
-}
-
-/// The box around a body.
-fn bounds(desc: &BodyDesc, pose: &Pose) -> Aabb {
-    let local = desc.shape.bounds();
-    let axes = [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| (pose.rotation * (axis * local.half())).abs());
-    Aabb::around(pose.transform(local.centre()), axes[0] + axes[1] + axes[2])
-}
-
-/// How deep two boxes are in each other along the axis where they are least so, metres.
-fn depth(one: &Aabb, two: &Aabb) -> f32 {
-    (one.max.min(two.max) - one.min.max(two.min)).min_element()
 }
 
 /// True when bodies of these groups collide.

@@ -1,6 +1,6 @@
 //! Bodies of different servers that are in each other: each server simulates its own as if the other one were not there.
 
-use nimbus_model::{Aabb, BodyDesc, Pose, Vec3};
+use nimbus_model::{BodyDesc, Pose};
 use nimbus_node::Node;
 use std::sync::Arc;
 
@@ -24,21 +24,10 @@ pub(super) fn deepest_overlap(nodes: &[Node]) -> f32 {
             for nid in there.overlap(&desc.shape, *pose, Default::default()) {
                 // Statics are everywhere.
                 if let Some(met) = there.view(nid).filter(|_| there.contains(nid)) {
-                    deepest = deepest.max(depth(&bounds(desc, pose), &bounds(met.desc, &met.pose)));
+                    deepest = deepest.max(desc.shape.bounds_at(pose).depth(&met.desc.shape.bounds_at(&met.pose)));
                 }
             }
         }
     }
     deepest
-}
-
-/// The box around a body.
-fn bounds(desc: &BodyDesc, pose: &Pose) -> Aabb {
-    let local = desc.shape.bounds();
-    let axes = [Vec3::X, Vec3::Y, Vec3::Z].map(|axis| (pose.rotation * (axis * local.half())).abs());
-    Aabb::around(pose.transform(local.centre()), axes[0] + axes[1] + axes[2])
-}
-
-fn depth(one: &Aabb, two: &Aabb) -> f32 {
-    (one.max.min(two.max) - one.min.max(two.min)).min_element()
 }
