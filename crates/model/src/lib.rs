@@ -5,6 +5,7 @@
 
 mod aabb;
 mod body;
+mod extent;
 mod group;
 mod id;
 mod injection;
@@ -21,6 +22,7 @@ pub mod world_file;
 
 pub use aabb::Aabb;
 pub use body::{BodyDesc, BodyKind, Groups, LockedAxes, Motion, StateUpdate};
+pub use extent::Extent;
 pub use glam::{Quat, Vec3};
 pub use group::{ContactPoint, ContactState, Group, Link, LinkKey, Member};
 pub use id::{ClientId, Nid, Origin, RegionId, Stamp};

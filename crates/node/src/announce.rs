@@ -1,7 +1,7 @@
 //! Telling neighbours of what is near them. A server announces its bodies to servers of higher rank, who will give way;
 //! a body outside its own region is announced to everybody near it, so that they treat it as a boundary.
 
-use nimbus_model::{Aabb, Nid, RegionId, Tick, Vec3, World};
+use nimbus_model::{Aabb, Extent, Nid, RegionId, Tick, Vec3, World};
 use nimbus_wire::{AURAS_PER_FRAME, Address, Aura, AuraFrame, Content, Frame, Item};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ impl Node {
         }
         // What lies near bodies that others have outside their regions.
         for aura in scene.auras.iter().filter(|aura| self.outranks_in_any(self.config.region, aura.host)) {
-            scene.own_within(&self.horizon, &aura.bounds, Gap::Within(far), |row| wanted.push((aura.host, row)));
+            scene.own_within(&self.horizon, &aura.extent.bounds, Gap::Within(far), |row| wanted.push((aura.host, row)));
         }
         wanted.sort_unstable();
         wanted.dedup();
@@ -50,8 +50,8 @@ impl Node {
             for &(_, row) in group {
                 let at = scene.rows[row as usize];
                 let near = scene.near(self, row);
-                let (host, bounds, speed) = (self.config.region, near.bounds, near.speed);
-                let aura = Aura { nid: at.nid, host, tick: self.now, bounds, speed };
+                let (host, extent, speed) = (self.config.region, near.extent, near.speed);
+                let aura = Aura { nid: at.nid, host, tick: self.now, extent, speed };
                 let sleeper = if at.asleep { self.seam.sleepers.get(&at.nid) } else { None };
                 let slept = sleeper.map(|sleeper| self.now.since(sleeper.since));
                 if speed > 0.0 || slept.is_none_or(|ticks| ticks < OVERLAP_TICKS) {
@@ -143,7 +143,7 @@ impl Node {
     fn announce_parted(&self, outgoing: &mut BTreeMap<RegionId, Vec<Aura>>) {
         let mut near = Vec::new();
         for parted in self.seam.parted.values() {
-            self.map.regions_meeting(&parted.aura.bounds.grown(self.announced_from()), &mut near);
+            self.map.regions_meeting(&parted.aura.extent.bounds.grown(self.announced_from()), &mut near);
             for to in near.iter().filter(|to| **to != self.config.region && **to != parted.aura.host) {
                 outgoing.entry(*to).or_default().push(parted.aura);
             }
@@ -164,12 +164,12 @@ impl Node {
                     if then.region_at(pose.position) != self.config.region {
                         continue;
                     }
-                    let bounds = desc.shape.bounds_at(&pose);
+                    let extent = Extent::of(&desc.shape, &pose, desc.shape.bounds_at(&pose));
                     self.targets(pose.position, desc.shape.bounding_radius(), self.horizon.speed, &mut targets);
                     let nid = world.injected_nid(self.era, i, ordinal);
                     let speed = velocity.linear.length().min(self.horizon.speed);
                     for to in &targets {
-                        let aura = Aura { nid, host: self.config.region, tick, bounds, speed };
+                        let aura = Aura { nid, host: self.config.region, tick, extent, speed };
                         outgoing.entry(*to).or_default().push(aura);
                     }
                 }
@@ -211,7 +211,7 @@ impl Node {
     pub(crate) fn note_sleeper(&mut self, nid: Nid) {
         if let Some(body) = self.physics.view(nid).filter(|_| self.hosted.contains(nid)) {
             let edge = self.map.distance_to_boundary(self.config.region, body.pose.position);
-            let sleeper = Sleeper { bounds: body.aabb(), edge, since: self.now };
+            let sleeper = Sleeper { extent: body.extent(), edge, since: self.now };
             self.seam.sleepers.insert(nid, sleeper);
         }
     }
@@ -223,7 +223,7 @@ impl Node {
         let meet = |one: RegionId, two: RegionId| self.map.neighbours(one).iter().any(|n| n.region == two);
         self.seam.cornered = neighbours.iter().any(|one| neighbours.iter().any(|two| meet(one.region, two.region)));
         for sleeper in self.seam.sleepers.values_mut() {
-            sleeper.edge = self.map.distance_to_boundary(region, sleeper.bounds.centre());
+            sleeper.edge = self.map.distance_to_boundary(region, sleeper.extent.bounds.centre());
         }
     }
 
@@ -257,7 +257,7 @@ impl Node {
     }
 
     fn is_inside(&self, aura: &Aura) -> bool {
-        self.map.region_at(aura.bounds.centre()) == self.config.region
+        self.map.region_at(aura.extent.bounds.centre()) == self.config.region
     }
 }
 

@@ -120,6 +120,24 @@ impl Grid {
         greatest
     }
 
+    /// Greatest speed of any row within `range` of a point, at least `least`; `of` tells where a row is and how fast.
+    pub(crate) fn speed_within(&self, point: Vec3, range: f32, least: f32, of: impl Fn(u32) -> (Vec3, f32)) -> f32 {
+        let mut greatest = least;
+        let bounds = Aabb::around(point, Vec3::splat(range));
+        self.for_each_cell(cell(bounds.min), cell(bounds.max), |cell| {
+            if cell.speed <= greatest {
+                return;
+            }
+            for &(_, row) in &self.entries[cell.start as usize..cell.end as usize] {
+                let (position, speed) = of(row);
+                if speed > greatest && position.distance_squared(point) <= range * range {
+                    greatest = speed;
+                }
+            }
+        });
+        greatest
+    }
+
     /// Calls `each` for every row whose point may lie in the box.
     pub(crate) fn for_each_in(&self, bounds: &Aabb, mut each: impl FnMut(u32)) {
         self.for_each_cell(cell(bounds.min), cell(bounds.max), |cell| {

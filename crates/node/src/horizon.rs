@@ -83,8 +83,9 @@ impl Horizon {
     /// What one body may cover in some ticks when nothing near it is faster than `speed`, and `gain` is what its own
     /// drive adds every second.
     pub(crate) fn reach(&self, speed: f32, gain: f32, ticks: u64) -> f32 {
-        let seconds = ticks as f32 * self.tick_s;
-        (speed + gain * seconds) * seconds * self.scale
+        let (ticks, tick_s) = (ticks as f32, self.tick_s);
+        // What is gained in one tick is there for all that follow.
+        (speed * ticks + gain * tick_s * ticks * (ticks + 1.0) / 2.0) * tick_s * self.scale
     }
 }
 

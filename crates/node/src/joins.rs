@@ -6,7 +6,7 @@
 //! who it thinks the owner is; a server that hears of a join from one of a lower number goes by its word. Two that
 //! disagree find out at the next tick. What has just come is called away at once by a lower number only.
 
-use nimbus_model::{Aabb, Nid, RegionId, Vec3};
+use nimbus_model::{Aabb, Extent, Nid, RegionId, Vec3};
 use nimbus_wire::{AURAS_PER_FRAME, Aura};
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ impl Node {
                 continue;
             }
             let mut owner = self.owner_of(&linkages, &join);
-            if owner > self.config.region && mine.iter().any(|i| self.has_just_come(&linkages[*i])) {
+            if owner > self.config.region && mine.iter().any(|i| self.has_just_come(linkages[*i].nid)) {
                 owner = self.config.region;
             }
             let mut parting: BTreeMap<RegionId, Vec<usize>> = BTreeMap::new();
@@ -136,8 +136,8 @@ impl Node {
             linkages.extend(foreign.moving.iter().filter(|aura| !self.hosted.contains(aura.nid)).map(|aura| Linkage {
                 members: Vec::new(),
                 nid: aura.nid,
-                bounds: aura.bounds,
-                cells: Occupancy::of(&aura.bounds),
+                bounds: aura.extent.bounds,
+                cells: Occupancy::of(&aura.extent.bounds),
                 awake: (aura.speed > 0.0).then_some(aura.speed),
                 host: *host,
                 claim: aura.host,
@@ -158,10 +158,6 @@ impl Node {
         }
         let least = self.homes_of(linkages, join).first().copied().unwrap_or(here);
         word.map_or(least, |word| word.min(least))
-    }
-
-    fn has_just_come(&self, linkage: &Linkage) -> bool {
-        self.seam.settle.get(&linkage.nid).is_some_and(|until| self.now < *until)
     }
 
     /// The regions whose cells a join occupies, sorted.
@@ -211,7 +207,7 @@ impl Node {
         let speed = linkage.awake.map_or(0.0, |speed| speed.max(AWAKE_SPEED));
         let Linkage { nid, bounds, claim, .. } = *linkage;
         for home in homes.into_iter().filter(|home| *home != self.config.region) {
-            let aura = Aura { nid, host: claim, tick: self.now, bounds, speed };
+            let aura = Aura { nid, host: claim, tick: self.now, extent: Extent::boxed(bounds), speed };
             outgoing.entry(home).or_default().push(aura);
         }
     }

@@ -1,7 +1,7 @@
 //! Commands near a seam. A body that appears or is pushed there takes its neighbours by surprise, so the command takes
 //! effect only when everybody near has had the time to hear of it.
 
-use nimbus_model::{BodyDesc, Motion, Nid, RegionId, Tick, Vec3};
+use nimbus_model::{BodyDesc, Extent, Motion, Nid, RegionId, Tick, Vec3};
 use nimbus_wire::{Aura, Command, CommandRef, Order};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -97,9 +97,9 @@ impl Node {
             if let Waiting::Spawn { nid, desc, motion, .. } = waiting {
                 self.targets(motion.pose.position, desc.shape.bounding_radius(), self.horizon.speed, &mut targets);
                 let speed = motion.velocity.linear.length();
-                let bounds = desc.shape.bounds_at(&motion.pose);
+                let extent = Extent::of(&desc.shape, &motion.pose, desc.shape.bounds_at(&motion.pose));
                 for to in &targets {
-                    let aura = Aura { nid: *nid, host: self.config.region, tick: *at, bounds, speed };
+                    let aura = Aura { nid: *nid, host: self.config.region, tick: *at, extent, speed };
                     outgoing.entry(*to).or_default().push(aura);
                 }
             }

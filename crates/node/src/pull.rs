@@ -25,7 +25,8 @@ impl Node {
         let caution = self.caution();
         for aura in auras.iter().filter(|aura| self.pulls(aura)) {
             found.clear();
-            scene.own_within(&self.horizon, &aura.bounds, self.pulling_gap(aura, caution), |row| found.push(row));
+            scene
+                .own_within(&self.horizon, &aura.extent.bounds, self.pulling_gap(aura, caution), |row| found.push(row));
             for &row in &found {
                 if hits.get(&row).is_some_and(|host| !self.outranks(aura.host, *host)) {
                     continue;
@@ -134,7 +135,7 @@ impl Node {
             let own = TOUCH_M + self.horizon.reach(near.speed, near.gain, ticks);
             let gap = self.horizon.fixed_m.map_or(Gap::Soon(own, ticks), |aura| Gap::Within(TOUCH_M + 2.0 * aura));
             found.clear();
-            scene.own_within(&self.horizon, &near.bounds, gap, |other| found.push(other));
+            scene.own_within(&self.horizon, &near.extent.bounds, gap, |other| found.push(other));
             for &other in &found {
                 if scene.belong_together(self, row, other, ticks) && scene.is_new(other) {
                     members.push(other);
@@ -158,7 +159,7 @@ impl Node {
         for &row in cluster {
             let near = scene.near(self, row);
             let nid = scene.rows[row as usize].nid;
-            let aura = Aura { nid, host: to, tick: self.now, bounds: near.bounds, speed: near.speed };
+            let aura = Aura { nid, host: to, tick: self.now, extent: near.extent, speed: near.speed };
             self.seam.parted.insert(nid, Parted { aura, arrived: None });
             nids.push(nid);
         }

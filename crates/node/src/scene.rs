@@ -1,16 +1,19 @@
 //! Everything near at one tick: own bodies and known auras in one grid, and what each may reach.
 
-use nimbus_model::{Aabb, Nid, Shape, Vec3};
+use nimbus_model::{Aabb, Extent, Nid, Shape, Vec3};
 use nimbus_wire::Aura;
 use std::collections::BTreeMap;
 
-use crate::grid::Grid;
+use crate::grid::{CELL_M, Grid};
 use crate::horizon::{Horizon, TOUCH_M};
 use crate::node::Node;
 use crate::seam::{Seam, Sleeper};
 
 /// A cluster that comes this close to what was left out has it looked at again, with everything. Metres.
 const MARGIN_M: f32 = 6.0;
+
+/// Where nothing is faster than this, m/s, nobody looks closer at who is near whom.
+const CALM_M_S: f32 = 0.5;
 
 /// One body of this server, or one aura.
 #[derive(Clone, Copy, Debug)]
@@ -24,10 +27,10 @@ pub(crate) struct Row {
     pub(crate) asleep: bool,
 }
 
-/// A body as it is judged: its box, how fast it may be soon, and what drives it.
+/// A body as it is judged: the room it takes, how fast it may be soon, and what drives it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Near {
-    pub(crate) bounds: Aabb,
+    pub(crate) extent: Extent,
     pub(crate) speed: f32,
     pub(crate) gain: f32,
 }
@@ -70,6 +73,7 @@ pub(crate) struct Scene {
     pub(crate) auras: Vec<Aura>,
     grid: Grid,
     near: Vec<Option<Near>>,
+    corners: Vec<Option<u64>>,
     layers: [Layer; INNER + 1],
     layer_of: Vec<u8>,
     /// By own row, the last search that came by.
@@ -88,8 +92,8 @@ impl Scene {
         let edge = |position: Vec3| map.distance_to_boundary(region, position);
         // What lies deep inside matters only to what others have there, or to a cluster that reaches so far.
         let depth = node.announced_from() + 2.0 * node.seam.largest_m + MARGIN_M;
-        let guests = auras.iter().filter(|aura| edge(aura.bounds.centre()) > depth - MARGIN_M);
-        let guests = guests.map(|aura| aura.bounds).reduce(|one, two| one.union(&two));
+        let guests = auras.iter().filter(|aura| edge(aura.extent.bounds.centre()) > depth - MARGIN_M);
+        let guests = guests.map(|aura| aura.extent.bounds).reduce(|one, two| one.union(&two));
         let guests = guests.map(|bounds| bounds.grown(node.announced_from() + MARGIN_M));
         self.depth = if whole { f32::INFINITY } else { depth };
         self.guests = guests;
@@ -108,11 +112,11 @@ impl Scene {
             }
         }
         self.awake = rows.len();
-        let beside = |sleeper: &Sleeper| beside_guests(sleeper.bounds.centre());
+        let beside = |sleeper: &Sleeper| beside_guests(sleeper.extent.bounds.centre());
         let near = node.seam.sleepers.iter().filter(|(_, sleeper)| whole || sleeper.edge <= depth || beside(sleeper));
         rows.extend(near.map(|(nid, sleeper)| Row {
             nid: *nid,
-            position: sleeper.bounds.centre(),
+            position: sleeper.extent.bounds.centre(),
             speed: 0.0,
             edge: sleeper.edge,
             asleep: true,
@@ -120,7 +124,7 @@ impl Scene {
         self.own = rows.len();
         rows.extend(auras.iter().map(|aura| Row {
             nid: aura.nid,
-            position: aura.bounds.centre(),
+            position: aura.extent.bounds.centre(),
             speed: aura.speed,
             edge: 0.0,
             asleep: aura.speed == 0.0,
@@ -135,6 +139,8 @@ impl Scene {
     fn sort(&mut self, node: &Node) {
         self.near.clear();
         self.near.resize(self.own, None);
+        self.corners.clear();
+        self.corners.resize(self.own, None);
         self.layer_of.clear();
         self.seen.clear();
         self.seen.resize(self.own, 0);
@@ -154,7 +160,7 @@ impl Scene {
             layer.speed = layer.speed.max(near.speed);
             layer.gain = layer.gain.max(near.gain);
             let position = self.rows[row as usize].position;
-            let size = (near.bounds.max - position).max(position - near.bounds.min).max_element();
+            let size = (near.extent.bounds.max - position).max(position - near.extent.bounds.min).max_element();
             layer.size = layer.size.max(size);
             self.layer_of.push(at as u8);
         }
@@ -186,36 +192,60 @@ impl Scene {
         near
     }
 
+    /// Greatest speed near a body of some size, its own included. Whoever is near may strike it, and make it as fast.
+    fn speed_around(&mut self, node: &Node, row: u32, radius: f32) -> f32 {
+        let about = self.grid.speed_around(row);
+        let Row { position, speed, .. } = self.rows[row as usize];
+        let range = CELL_M.max(radius + node.seam.largest_m + TOUCH_M);
+        if range <= CELL_M && about <= CALM_M_S.max(speed) {
+            return about;
+        }
+        let rows = &self.rows;
+        self.grid.speed_within(position, range, speed, |row| (rows[row as usize].position, rows[row as usize].speed))
+    }
+
     fn judge(&mut self, node: &Node, row: u32) -> Near {
         let Row { nid, asleep, position, speed, .. } = self.rows[row as usize];
-        let around = self.grid.speed_around(row);
         let horizon = &node.horizon;
         let sleeper = if asleep { node.seam.sleepers.get(&nid) } else { None };
         let near = if let Some(sleeper) = sleeper {
+            let around = self.speed_around(node, row, sleeper.extent.bounds.half().length());
             let gain = if around > 0.0 { horizon.gravity } else { 0.0 };
-            Near { bounds: sleeper.bounds, speed: around, gain }
+            Near { extent: sleeper.extent, speed: around, gain }
         } else if let Some(body) = node.physics.view(nid) {
+            let around = self.speed_around(node, row, body.desc.shape.bounding_radius());
+            let (extent, turning) = (body.extent(), body.velocity.angular);
+            // What is round about its axis takes the same room however it turns about that.
             let spin = match body.desc.shape {
                 Shape::Ball { .. } => 0.0,
-                _ => body.velocity.angular.length() * body.desc.shape.bounding_radius(),
+                Shape::Capsule { .. } => turning.cross(extent.axis).length(),
+                _ => turning.length() * body.desc.shape.bounding_radius(),
             };
             let gain = horizon.gravity * body.desc.gravity_scale.abs() + body.drive();
-            Near { bounds: body.aabb(), speed: around.max(speed + spin), gain }
+            Near { extent, speed: around.max(speed + spin), gain }
         } else {
-            Near { bounds: Aabb::around(position, Vec3::ZERO), speed: around, gain: horizon.gravity }
+            let around = self.speed_around(node, row, 0.0);
+            let extent = Extent::boxed(Aabb::around(position, Vec3::ZERO));
+            Near { extent, speed: around, gain: horizon.gravity }
         };
         let expected = if self.expected.is_empty() { None } else { self.expected.get(&nid).copied() };
         Near { speed: near.speed.min(horizon.speed.max(speed)).max(expected.unwrap_or(0.0)), ..near }
     }
 
-    /// How many servers beyond two could have a say in what a body touches.
-    fn corner(&self, node: &Node, bounds: &Aabb) -> u64 {
+    /// How many servers beyond two could have a say in what an own body touches.
+    fn corner(&mut self, node: &Node, row: u32) -> u64 {
         if !node.seam.cornered {
             return 0;
         }
+        if let Some(corner) = self.corners[row as usize] {
+            return corner;
+        }
+        let bounds = self.near(node, row).extent.bounds;
         let mut regions = Vec::new();
         node.map.regions_meeting(&bounds.grown(node.horizon.depth_m()), &mut regions);
-        regions.len().saturating_sub(2) as u64
+        let corner = regions.len().saturating_sub(2) as u64;
+        self.corners[row as usize] = Some(corner);
+        corner
     }
 
     /// Calls `each` for the rows of own bodies whose box may be within a gap of a box.
@@ -260,9 +290,9 @@ impl Scene {
         last != self.searches
     }
 
-    /// How many ticks ahead a body must be judged, for a box around it.
-    pub(crate) fn look_ahead(&self, node: &Node, bounds: &Aabb) -> u64 {
-        node.horizon.look_ahead() + self.corner(node, bounds) * node.horizon.legs
+    /// How many ticks ahead an own body must be judged.
+    pub(crate) fn look_ahead(&mut self, node: &Node, row: u32) -> u64 {
+        node.horizon.look_ahead() + self.corner(node, row) * node.horizon.legs
     }
 
     /// True when an aura and an own body may touch before the body could be among its neighbours, if not given away now
@@ -275,12 +305,12 @@ impl Scene {
             return false;
         }
         let reach = horizon.fixed_m.unwrap_or_else(|| {
-            let ticks = self.look_ahead(node, &near.bounds) + more;
+            let ticks = self.look_ahead(node, row) + more;
             let theirs = Seam::age(node.now, aura) + ticks;
             let gain = if aura.speed > 0.0 { horizon.gravity } else { 0.0 };
             horizon.reach(aura.speed, gain, theirs) + horizon.reach(near.speed, near.gain, ticks)
         });
-        aura.bounds.gap(&near.bounds) <= TOUCH_M + reach
+        aura.extent.is_within(TOUCH_M + reach, &near.extent)
     }
 
     /// True when two own bodies may touch within some ticks.
@@ -291,6 +321,6 @@ impl Scene {
             Some(aura) => 2.0 * aura,
             None => horizon.reach(one.speed, one.gain, ticks) + horizon.reach(two.speed, two.gain, ticks),
         };
-        one.bounds.gap(&two.bounds) <= TOUCH_M + reach
+        one.extent.is_within(TOUCH_M + reach, &two.extent)
     }
 }

@@ -1,6 +1,6 @@
 //! What a server knows of the bodies beyond its own: auras of neighbours, bodies it gave away, and what it told whom.
 
-use nimbus_model::{Aabb, Nid, RegionId, Tick};
+use nimbus_model::{Extent, Nid, RegionId, Tick};
 use nimbus_wire::{Aura, AuraFrame, Breach};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -41,10 +41,18 @@ pub(crate) struct Parted {
 /// A body asleep: it stays where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sleeper {
-    pub(crate) bounds: Aabb,
+    pub(crate) extent: Extent,
     /// How far it is from the nearest boundary.
     pub(crate) edge: f32,
     pub(crate) since: Tick,
+}
+
+/// A body that came from another server.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Visit {
+    pub(crate) since: Tick,
+    /// It is not sent home before.
+    pub(crate) until: Tick,
 }
 
 /// What a server knows beyond its own bodies.
@@ -57,6 +65,8 @@ pub(crate) struct Seam {
     pub(crate) told: BTreeMap<(RegionId, Nid), Tick>,
     /// Bodies that are not to be moved home before a tick.
     pub(crate) settle: BTreeMap<Nid, Tick>,
+    /// Bodies that have come from elsewhere.
+    pub(crate) visits: BTreeMap<Nid, Visit>,
     pub(crate) offers: Offers,
     /// Whether more than two servers can meet anywhere around this region.
     pub(crate) cornered: bool,
@@ -140,5 +150,6 @@ impl Seam {
     pub(crate) fn drop_body(&mut self, nid: Nid) {
         self.sleepers.remove(&nid);
         self.settle.remove(&nid);
+        self.visits.remove(&nid);
     }
 }

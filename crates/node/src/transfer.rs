@@ -14,7 +14,6 @@ use crate::config::{Planted, Policy};
 use crate::contact_events::Contact;
 use crate::event::{Cause, EventKind};
 use crate::node::Node;
-use crate::traverse::SETTLE_TICKS;
 
 /// A group that was under way for longer is caught up by this much only, with a breach.
 const CATCH_UP_TICKS_MAX: u64 = 60;
@@ -37,6 +36,7 @@ impl Node {
         let mut obeyed = Vec::new();
         for member in &group.members {
             let body_epoch = self.hosted.get(member.nid).unwrap_or(0) + raise;
+            let restless = self.is_restless(member.nid);
             if self.config.planted != Some(Planted::KeepOnGrant) {
                 self.hosted.remove(member.nid);
                 self.seam.drop_body(member.nid);
@@ -44,7 +44,7 @@ impl Node {
             obeyed.push((member.nid, self.recent.take(member.nid)));
             self.departed.insert(member.nid, (to, self.now));
             self.report(member.nid, body_epoch, EventKind::Granted(to));
-            claims.push(Claim { nid: member.nid, body_epoch });
+            claims.push(Claim { nid: member.nid, body_epoch, restless });
         }
         self.counters.left += claims.len() as u64;
         obeyed.retain(|(_, obeyed)| !obeyed.is_empty());
@@ -98,6 +98,7 @@ impl Node {
         for claim in &transfer.claims {
             self.hosted.insert(claim.nid, claim.body_epoch);
             self.departed.remove(&claim.nid);
+            self.begin_visit(claim);
             self.report(claim.nid, claim.body_epoch, EventKind::Adopted(from));
             self.tell_hosted(claim.nid, Some(from));
             if asleep {
@@ -112,7 +113,6 @@ impl Node {
         }
         sleepers.iter().for_each(|nid| self.note_sleeper(*nid));
         let nids: Vec<Nid> = transfer.claims.iter().map(|claim| claim.nid).collect();
-        self.leave_alone(&nids, SETTLE_TICKS);
         self.seam.offers.withdraw(&nids);
         // The pushes of this tick are still to come, for everybody.
         let missed_from = transfer.tick.next() + caught_up;

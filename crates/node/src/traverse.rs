@@ -3,17 +3,18 @@
 //! it is offered first: the other side may be about to give away what the island would touch on arrival.
 
 use nimbus_model::{Nid, RegionId, Tick};
-use nimbus_wire::{Address, Item};
+use nimbus_wire::{Address, Claim, Item};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::config::Policy;
 use crate::horizon::TOUCH_M;
 use crate::node::Node;
 use crate::scene::Scene;
-use crate::seam::Seam;
+use crate::seam::{Seam, Visit};
 
-/// A body that has just come, or that could not go, is left alone for so many ticks.
-pub(crate) const SETTLE_TICKS: u64 = 20;
+/// A body that could not go, or goes about restlessly, is left alone for so many ticks.
+const SETTLE_TICKS: u64 = 20;
 /// Most offers under way.
 const OFFERS_MAX: usize = 64;
 /// Most bodies of one offer.
@@ -74,7 +75,7 @@ impl Node {
             if scene.rows[row as usize].asleep {
                 self.suspects.insert(nid);
             }
-            if self.seam.settle.get(&nid).is_some_and(|until| self.now < *until) {
+            if self.has_just_come(nid) || self.seam.settle.get(&nid).is_some_and(|until| self.now < *until) {
                 continue;
             }
             let clearance = self.clearance(scene, row);
@@ -91,7 +92,7 @@ impl Node {
             self.show_cluster(scene, &island);
             let nids: Vec<Nid> = island.iter().map(|row| scene.rows[*row as usize].nid).collect();
             // A newcomer among them may be on its way through.
-            if nids.iter().any(|nid| self.seam.settle.get(nid).is_some_and(|until| self.now < *until)) {
+            if nids.iter().any(|nid| self.has_just_come(*nid)) {
                 self.leave_alone(&[nid], 4);
                 continue;
             }
@@ -122,8 +123,7 @@ impl Node {
     /// For how many ticks an island must be clear of everything that stays: until it has arrived, and no aura may draw
     /// it back at once.
     fn clearance(&self, scene: &mut Scene, row: u32) -> u64 {
-        let bounds = scene.near(self, row).bounds;
-        self.horizon.legs + 1 + scene.look_ahead(self, &bounds)
+        self.horizon.legs + 1 + scene.look_ahead(self, row)
     }
 
     /// Where most of an island lies, if none of it touches this server's region.
@@ -140,7 +140,25 @@ impl Node {
         (most.0 != self.config.region).then_some(most.0)
     }
 
-    pub(crate) fn leave_alone(&mut self, nids: &[Nid], ticks: u64) {
+    /// Notes that a body has come. A visit may be brief, unless its former owner had it for a moment only: otherwise two
+    /// servers would toss it to and fro.
+    pub(crate) fn begin_visit(&mut self, claim: &Claim) {
+        let is_brief = self.config.policy == Policy::Aura && !claim.restless;
+        let ticks = if is_brief { 2 * self.horizon.legs + 2 } else { SETTLE_TICKS };
+        self.seam.visits.insert(claim.nid, Visit { since: self.now, until: self.now + ticks });
+    }
+
+    /// True for a body that is not to be sent home yet.
+    pub(crate) fn has_just_come(&self, nid: Nid) -> bool {
+        self.seam.visits.get(&nid).is_some_and(|visit| self.now < visit.until)
+    }
+
+    /// True for a body that was elsewhere a moment ago.
+    pub(crate) fn is_restless(&self, nid: Nid) -> bool {
+        self.seam.visits.get(&nid).is_some_and(|visit| self.now.since(visit.since) < SETTLE_TICKS)
+    }
+
+    fn leave_alone(&mut self, nids: &[Nid], ticks: u64) {
         let until = self.now + ticks;
         for nid in nids {
             self.seam.settle.insert(*nid, until);
@@ -165,7 +183,7 @@ impl Node {
     /// Answers offers: an island is welcome when nothing here or elsewhere could touch it before it has arrived.
     fn answer_offers(&mut self, scene: &mut Scene, gone: &BTreeSet<Nid>) {
         for (from, id, islands) in std::mem::take(&mut self.seam.offers.heard) {
-            let until = self.now + self.horizon.legs + 1;
+            let until = self.now + self.horizon.legs;
             let ticks = until.since(self.now) + self.horizon.legs;
             let room = self.config.bodies_max.saturating_sub(self.hosted.len());
             let islands: Vec<u16> = (0..islands.len().min(OFFERED_MAX))
@@ -191,15 +209,15 @@ impl Node {
             let fastest = scene.auras.iter().map(|aura| aura.speed).fold(0.0, f32::max);
             let gap = TOUCH_M + reach + self.horizon.reach(fastest, self.horizon.gravity, theirs);
             let mut alone = true;
-            scene.auras_within(self, &aura.bounds, gap, |other| {
+            scene.auras_within(self, &aura.extent.bounds, gap, |other| {
                 let reach = TOUCH_M + reach + self.horizon.reach(other.speed, self.horizon.gravity, theirs);
                 // Of its own bodies the other side says itself that they are clear.
                 let concerns = other.host != from && self.outranks(other.host, self.config.region);
-                alone &= !(concerns && aura.bounds.gap(&other.bounds) <= reach);
+                alone &= !(concerns && aura.extent.is_within(reach, &other.extent));
             });
             found.clear();
             let gap = self.pulling_gap(&aura, ticks);
-            scene.own_within(&self.horizon, &aura.bounds, gap, |row| found.push(row));
+            scene.own_within(&self.horizon, &aura.extent.bounds, gap, |row| found.push(row));
             found.retain(|row| !gone.contains(&scene.rows[*row as usize].nid));
             if !alone || found.iter().any(|row| scene.may_touch(self, &aura, *row, ticks)) {
                 return false;
@@ -215,13 +233,18 @@ impl Node {
             if offer.to != from || self.now > until {
                 continue;
             }
-            for island in places.iter().filter_map(|place| offer.islands.get(usize::from(*place))) {
-                let Some(row) = island.first().and_then(|nid| scene.row_of(*nid)) else { continue };
+            let welcome: BTreeSet<Nid> =
+                places.iter().filter_map(|place| offer.islands.get(usize::from(*place))).flatten().copied().collect();
+            // Every one of them is clear of what the other side has, in whatever groups they are by now.
+            let mut settled: BTreeSet<u32> = BTreeSet::new();
+            for nid in &welcome {
+                let Some(row) = scene.row_of(*nid).filter(|row| !settled.contains(row)) else { continue };
                 let clearance = self.clearance(scene, row);
-                let Some(cluster) = self.cluster(scene, row, clearance) else { continue };
-                let mut nids: Vec<Nid> = cluster.iter().map(|row| scene.rows[*row as usize].nid).collect();
-                nids.sort_unstable();
-                if nids == *island && self.home_of(&nids, gone) == Some(from) && self.may_grant(from, &nids) {
+                let found = self.cluster_while(scene, row, clearance, |nid| welcome.contains(&nid));
+                settled.extend(found.as_ref().unwrap_or_else(|part| part));
+                let Ok(cluster) = found else { continue };
+                let nids: Vec<Nid> = cluster.iter().map(|row| scene.rows[*row as usize].nid).collect();
+                if self.home_of(&nids, gone) == Some(from) && self.may_grant(from, &nids) {
                     gone.extend(&nids);
                     self.part(scene, &cluster, from);
                 }

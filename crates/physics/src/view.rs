@@ -1,6 +1,6 @@
 //! Reading bodies.
 
-use nimbus_model::{Aabb, BodyDesc, Motion, Nid, Pose, Vec3, Velocity};
+use nimbus_model::{Aabb, BodyDesc, Extent, Motion, Nid, Pose, Vec3, Velocity};
 use rapier3d::dynamics::{RigidBody, RigidBodyHandle};
 use rapier3d::math::Pose as EnginePose;
 use rapier3d::parry::bounding_volume::BoundingVolume;
@@ -29,6 +29,11 @@ impl BodyView<'_> {
     /// The tight box around its shape, in the world. Computed at every call.
     pub fn aabb(&self) -> Aabb {
         tight_aabb(self.shape, self.body.position())
+    }
+
+    /// The room it takes, in the world. Computed at every call.
+    pub fn extent(&self) -> Extent {
+        Extent::of(&self.desc.shape, &self.pose, self.aabb())
     }
 
     /// Its mass, kilograms.

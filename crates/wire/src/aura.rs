@@ -1,6 +1,6 @@
 //! Auras: what a server tells its neighbours of bodies that theirs may soon touch.
 
-use nimbus_model::{Aabb, Nid, RegionId, Tick, Vec3};
+use nimbus_model::{Aabb, Extent, Nid, RegionId, Tick, Vec3};
 use serde::{Deserialize, Serialize};
 
 use crate::frame::DecodeError;
@@ -17,8 +17,8 @@ pub struct Aura {
     pub host: RegionId,
     /// When it was there.
     pub tick: Tick,
-    /// The box around it.
-    pub bounds: Aabb,
+    /// The room it takes.
+    pub extent: Extent,
     /// How fast any point of it may move soon, m/s.
     pub speed: f32,
 }
@@ -26,8 +26,10 @@ pub struct Aura {
 impl Aura {
     /// True when every number in it makes sense.
     pub fn is_valid(&self) -> bool {
-        let Aabb { min, max } = self.bounds;
-        min.is_finite() && max.is_finite() && min.cmple(max).all() && self.speed.is_finite() && self.speed >= 0.0
+        let Extent { bounds: Aabb { min, max }, axis, radius } = self.extent;
+        let is_size = |number: f32| number.is_finite() && number >= 0.0;
+        let is_box = min.is_finite() && max.is_finite() && min.cmple(max).all();
+        is_box && axis.is_finite() && is_size(radius) && is_size(self.speed)
     }
 }
 
@@ -44,8 +46,8 @@ pub struct AuraFrame {
     pub auras: Vec<Aura>,
 }
 
-/// Bytes of an aura: id, host, tick, and seven numbers.
-const AURA_BYTES: usize = 8 + 2 + 8 + 7 * 4;
+/// Bytes of an aura: id, host, tick, and eleven numbers.
+const AURA_BYTES: usize = 8 + 2 + 8 + 11 * 4;
 
 impl AuraFrame {
     /// Appends the frame as bytes. Every field has a fixed width: this goes out at every tick to every neighbour, and a
@@ -59,11 +61,11 @@ impl AuraFrame {
         out.extend_from_slice(&(others.len() as u16).to_le_bytes());
         out.extend_from_slice(&(auras.len() as u16).to_le_bytes());
         others.iter().for_each(|other| out.extend_from_slice(&other.0.to_le_bytes()));
-        for Aura { nid, host, tick, bounds: Aabb { min, max }, speed } in auras {
+        for Aura { nid, host, tick, extent: Extent { bounds, axis, radius }, speed } in auras {
             out.extend_from_slice(&nid.0.to_le_bytes());
             out.extend_from_slice(&host.0.to_le_bytes());
             out.extend_from_slice(&tick.0.to_le_bytes());
-            for number in [min.x, min.y, min.z, max.x, max.y, max.z, *speed] {
+            for number in [bounds.min, bounds.max, *axis].iter().flat_map(Vec3::as_ref).chain([radius, speed]) {
                 out.extend_from_slice(&number.to_le_bytes());
             }
         }
@@ -89,7 +91,8 @@ impl AuraFrame {
             let host = RegionId(u16::from_le_bytes(bytes.take()?));
             let tick = Tick(u64::from_le_bytes(bytes.take()?));
             let bounds = Aabb { min: bytes.vector()?, max: bytes.vector()? };
-            let aura = Aura { nid, host, tick, bounds, speed: bytes.number()? };
+            let extent = Extent { bounds, axis: bytes.vector()?, radius: bytes.number()? };
+            let aura = Aura { nid, host, tick, extent, speed: bytes.number()? };
             if !aura.is_valid() {
                 return Err(DecodeError::NotFinite);
             }
@@ -127,7 +130,11 @@ mod tests {
             nid: Nid(1 << 50 | i),
             host: RegionId(3),
             tick: Tick(1 << 40),
-            bounds: Aabb::new(Vec3::new(-1.0, 2.0, i as f32), Vec3::new(0.5, 3.0, 1e4)),
+            extent: Extent {
+                bounds: Aabb::new(Vec3::new(-1.0, 2.0, i as f32), Vec3::new(0.5, 3.0, 1e4)),
+                axis: Vec3::new(0.1, 0.2, 0.3),
+                radius: 0.7,
+            },
             speed: 4.5,
         };
         AuraFrame {

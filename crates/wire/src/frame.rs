@@ -273,7 +273,7 @@ mod tests {
         fn damaged_frames_never_panic(at in 0usize..200, value in any::<u8>(), cut in 0usize..200) {
             let transfer = Transfer {
                 tick: Tick(7),
-                claims: vec![Claim { nid: Nid(1), body_epoch: 2 }],
+                claims: vec![Claim { nid: Nid(1), body_epoch: 2, restless: true }],
                 payload: vec![1; 40],
                 obeyed: vec![(Nid(1), vec![CommandRef { gateway: GatewayId(0), client: ClientId(3), sequence: 9 }])],
                 returned: None,

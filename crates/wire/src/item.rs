@@ -15,6 +15,8 @@ pub struct Claim {
     pub nid: Nid,
     /// The new owner's epoch for it.
     pub body_epoch: u32,
+    /// Whether its former owner had it for a moment only.
+    pub restless: bool,
 }
 
 /// Why a receiver did not take a transfer.

@@ -3,6 +3,7 @@
 use nimbus_model::World;
 use nimbus_node::{Node, Policy};
 use nimbus_universe::{LinkModel, NodeCost, Universe, UniverseConfig};
+use std::collections::BTreeMap;
 
 use super::Setup;
 use crate::experiment::LabError;
@@ -30,8 +31,8 @@ pub(super) struct Measured {
     pub(super) hosted: Vec<usize>,
     /// Bodies that lie in each server's region at the end, whoever hosts them.
     pub(super) resident: Vec<usize>,
-    /// Promises that became void.
-    pub(super) breaches: usize,
+    /// Promises that became void, by what they name.
+    pub(super) breaches: BTreeMap<&'static str, usize>,
 }
 
 impl Measured {
@@ -126,7 +127,9 @@ impl Run {
             }
         }
         measured.owner_changes_per_s = (outcome.hand_overs - self.changes_before) as f64 / self.late_seconds;
-        measured.breaches = outcome.breaches.len();
+        for breach in &outcome.breaches {
+            *measured.breaches.entry(breach.factor.name()).or_default() += 1;
+        }
         measured.aura_updates = nodes.iter().map(aura_updates).sum();
         measured.hosted = nodes.iter().map(Node::hosted_count).collect();
         measured.resident = self.universe.residents();

@@ -82,6 +82,7 @@ impl Found {
     fn row(&self) -> Row {
         let value = |x: Option<f64>| x.map_or(Value::Null, Value::from);
         let most = |counts: &[usize]| counts.iter().copied().max().unwrap_or(0);
+        let breached: Vec<String> = self.run.breaches.iter().map(|(what, count)| format!("{what} {count}")).collect();
         Row::new()
             .with("layout", self.case.arrangement.name())
             .with("servers", self.case.servers)
@@ -96,7 +97,8 @@ impl Found {
             .with("resident_max", most(&self.run.resident))
             .with("split_efficiency", value(self.split_efficiency()))
             .with("bodies", self.run.hosted.iter().sum::<usize>())
-            .with("breaches", self.run.breaches)
+            .with("breaches", self.run.breaches.values().sum::<usize>())
+            .with("breached", breached.join(", "))
     }
 }
 
