@@ -252,3 +252,34 @@ impl Node {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::NodeConfig;
+    use nimbus_model::{BodyDesc, Layout, Pose, Shape, Vec3, Velocity, World};
+    use nimbus_space::PartitionMap;
+    use std::sync::Arc;
+
+    #[test]
+    fn an_offer_ends_when_its_body_comes_anew() {
+        let mut world = World::new("test");
+        world.layout = Layout::columns(2, 200.0);
+        let ball = world.add(BodyDesc::dynamic(Shape::ball(0.5)), Pose::at(Vec3::X * 20.0), Velocity::ZERO);
+        let nid = World::nid(1, ball);
+        let (map, world) = (PartitionMap::from_layout(&world.layout).unwrap(), Arc::new(world));
+        let [mut here, mut there] =
+            [0, 1].map(|region| Node::new(NodeConfig::new(RegionId(region)), world.clone(), 1, map.clone(), Tick(0)));
+        here.offer(RegionId(1), vec![vec![nid]]);
+        there.tick(Tick(1));
+        there.grant(&[nid], RegionId(0));
+        let mut frames = Vec::new();
+        there.emit(&mut frames);
+        here.tick(Tick(1));
+        assert_eq!(here.seam.offers.made.len(), 1);
+        frames.into_iter().for_each(|frame| here.handle(frame));
+        here.tick(Tick(2));
+        assert!(here.hosted.contains(nid));
+        assert_eq!(here.seam.offers.made.len(), 0);
+    }
+}
