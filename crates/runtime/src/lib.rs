@@ -14,6 +14,7 @@ pub mod inspect;
 pub mod links;
 mod metrics;
 mod node_thread;
+pub mod offset;
 pub mod pace;
 pub mod reading;
 pub mod recording;

@@ -5,17 +5,18 @@
 
 use nimbus_model::{RegionId, Tick};
 use nimbus_wire::{Address, Frame, GatewayId};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Most frames that wait at one receiver.
 pub const LINK_FRAMES_MAX: usize = 1024;
 
 /// Where frames are handed in. Cheap to clone; every thread has one.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Links {
-    ends: Arc<Vec<(Address, SyncSender<Vec<u8>>)>>,
+    ends: Arc<RwLock<BTreeMap<Address, SyncSender<Vec<u8>>>>>,
     lost: Arc<Lost>,
 }
 
@@ -37,24 +38,31 @@ pub struct LinkEnd {
 impl Links {
     /// Links between some regions, in order of id, and one gateway; and the ends in that order, the gateway's last.
     pub fn new(regions: &[RegionId], gateway: GatewayId) -> (Links, Vec<LinkEnd>) {
+        let links = Links::default();
         let addresses = regions.iter().map(|region| Address::Region(*region)).chain([Address::Gateway(gateway)]);
-        let lost = Arc::new(Lost::default());
-        let mut ends = Vec::new();
-        let mut receivers = Vec::new();
-        for address in addresses {
-            let (sender, frames) = sync_channel(LINK_FRAMES_MAX);
-            ends.push((address, sender));
-            receivers.push(LinkEnd { frames, early: Vec::new(), lost: lost.clone() });
-        }
-        (Links { ends: Arc::new(ends), lost }, receivers)
+        let ends = addresses.map(|address| links.open(address)).collect();
+        (links, ends)
+    }
+
+    /// Lets somebody listen at an address; whoever listened there before hears nothing more.
+    pub fn open(&self, address: Address) -> LinkEnd {
+        let (sender, frames) = sync_channel(LINK_FRAMES_MAX);
+        self.ends.write().unwrap_or_else(PoisonError::into_inner).insert(address, sender);
+        LinkEnd { frames, early: Vec::new(), lost: self.lost.clone() }
+    }
+
+    /// Nobody listens at an address any more.
+    pub fn close(&self, address: Address) {
+        self.ends.write().unwrap_or_else(PoisonError::into_inner).remove(&address);
     }
 
     /// Sends a frame to where it is addressed.
     pub fn send(&self, frame: &Frame) {
-        match self.ends.binary_search_by_key(&frame.to, |(address, _)| *address) {
-            Ok(at) if self.ends[at].1.try_send(frame.encode()).is_ok() => {}
-            Ok(_) => count(&self.lost.full),
-            Err(_) => count(&self.lost.unknown),
+        let ends = self.ends.read().unwrap_or_else(PoisonError::into_inner);
+        match ends.get(&frame.to) {
+            Some(end) if end.try_send(frame.encode()).is_ok() => {}
+            Some(_) => count(&self.lost.full),
+            None => count(&self.lost.unknown),
         }
     }
 
@@ -135,6 +143,24 @@ mod tests {
             ends[0].drain_before(Tick(before), |frame| got.push(frame.tick.0));
             assert_eq!(got, expected);
         }
+    }
+
+    #[test]
+    fn who_comes_later_is_heard_and_who_is_gone_is_not() {
+        let (links, _ends) = Links::new(&[RegionId(0)], GatewayId(0));
+        let late = Address::Backup(RegionId(0));
+        links.send(&frame(late));
+        let mut first = links.open(late);
+        links.send(&frame(late));
+        let mut second = links.open(late);
+        links.send(&frame(late));
+        links.send(&frame(late));
+        links.close(late);
+        links.send(&frame(late));
+        let mut got = [0, 0];
+        first.drain(|_| got[0] += 1);
+        second.drain(|_| got[1] += 1);
+        assert_eq!((got, links.void()), ([1, 2], 2));
     }
 
     #[test]
