@@ -1,12 +1,13 @@
 //! A whole world in one process: servers, a gateway, and a way in for clients.
 
 use nimbus_gateway::{Gateway, GatewayConfig, SceneInfo};
-use nimbus_model::{ClientId, Tick, World};
-use nimbus_node::Policy;
+use nimbus_model::{ClientId, RegionId, Tick, World};
+use nimbus_node::{ContactTick, Policy};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use tokio::sync::mpsc;
 
@@ -49,6 +50,8 @@ pub struct EmbeddedConfig {
     pub policy: Policy,
     /// Write the run to this file.
     pub record: Option<PathBuf>,
+    /// Tell here what begins and ceases to touch; see [`ServersConfig::contacts`].
+    pub contacts: Option<SyncSender<(RegionId, ContactTick)>>,
     /// Limits of the gateway.
     pub gateway: GatewayConfig,
 }
@@ -62,6 +65,7 @@ impl EmbeddedConfig {
             servers: 1,
             policy: Policy::default(),
             record: None,
+            contacts: None,
             gateway: GatewayConfig { id: GATEWAY, ..GatewayConfig::default() },
         }
     }
@@ -85,9 +89,9 @@ pub struct ClusterHandle {
 impl EmbeddedCluster {
     /// Starts every server and the gateway, in real time.
     pub fn start(config: EmbeddedConfig) -> Result<EmbeddedCluster, StartError> {
-        let EmbeddedConfig { world, scenes, servers, policy, record, gateway } = config;
+        let EmbeddedConfig { world, scenes, servers, policy, record, contacts, gateway } = config;
         let gateway = GatewayConfig { id: GATEWAY, ..gateway };
-        let asked = ServersConfig { world: world.clone(), servers, gateway: true, policy, record };
+        let asked = ServersConfig { world: world.clone(), servers, gateway: true, policy, record, contacts };
         let hz = world.tick_hz;
         let (running, inbox, map) = Servers::start(asked, |_| Pace::RealTime(RealTime::start(Tick(0), hz)))?;
         let (events, inbound) = mpsc::channel(EVENTS_MAX);

@@ -1,9 +1,10 @@
 //! One server on its own thread: sleep until a tick is due, take what has arrived, run, speak, write down.
 
 use nimbus_model::{Nid, RegionId, Tick};
-use nimbus_node::{Change, Node};
+use nimbus_node::{Change, ContactTick, Node};
 use nimbus_wire::Frame;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use tokio::sync::mpsc::Receiver;
 
 use crate::clock::Clock;
@@ -36,6 +37,8 @@ pub(crate) struct NodeThread {
     pub(crate) gauge: Gauge,
     /// Where it writes down what it does.
     pub(crate) recorder: Option<RecorderHandle>,
+    /// Where it tells of touches.
+    pub(crate) contacts: Option<SyncSender<(RegionId, ContactTick)>>,
 }
 
 /// How a server ended.
@@ -74,6 +77,7 @@ impl NodeThread {
             self.run_due(wake, &clock);
             self.speak(&mut frames);
             self.note_progress();
+            self.tell_contacts();
             self.gauge.write(|reading| reading.observe(&self.node));
             self.pace.completed(self.runner, self.node.now());
             // Every server has every static, so one of them speaks for all, once for each world.
@@ -129,6 +133,16 @@ impl NodeThread {
         self.node.emit(frames);
         for frame in frames.drain(..) {
             self.links.send(&frame);
+        }
+    }
+
+    fn tell_contacts(&mut self) {
+        let Some(contacts) = &self.contacts else { return };
+        for tick in self.node.take_contacts() {
+            let count = tick.contacts.len() as u64;
+            if contacts.try_send((self.node.region(), tick)).is_err() {
+                self.gauge.write(|reading| reading.contacts_dropped += count);
+            }
         }
     }
 

@@ -46,6 +46,8 @@ pub struct Reading {
     pub held: usize,
     /// Ticks that began more than one tick too late.
     pub late_ticks: u64,
+    /// Touches that nobody took in time.
+    pub contacts_dropped: u64,
     /// The latest ticks, in no order.
     pub samples: Vec<Sample>,
     next_sample: usize,

@@ -1,11 +1,12 @@
 //! The servers of one process: a thread for each region, linked in memory.
 
 use nimbus_model::{Mixer, RegionId, Tick, World};
-use nimbus_node::{AuraConfig, Horizon, Node, NodeConfig, Policy};
+use nimbus_node::{AuraConfig, ContactTick, Horizon, Node, NodeConfig, Policy};
 use nimbus_space::{LayoutError, PartitionMap};
 use nimbus_wire::GatewayId;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 
 use crate::doors::Doors;
@@ -33,12 +34,16 @@ pub struct ServersConfig {
     pub policy: Policy,
     /// Write the run to this file.
     pub record: Option<PathBuf>,
+    /// Tell here what begins and ceases to touch. A server never waits for a full channel: what does not fit is dropped
+    /// and counted, and then the turns of a pair may not be right.
+    pub contacts: Option<SyncSender<(RegionId, ContactTick)>>,
 }
 
 impl ServersConfig {
     /// As many servers as the world has regions, without gateway and recording.
     pub fn new(world: impl Into<Arc<World>>) -> ServersConfig {
-        ServersConfig { world: world.into(), servers: 1, gateway: false, policy: Policy::default(), record: None }
+        let (world, policy) = (world.into(), Policy::default());
+        ServersConfig { world, servers: 1, gateway: false, policy, record: None, contacts: None }
     }
 }
 
@@ -141,6 +146,7 @@ impl Servers {
                 gateways: if config.gateway { vec![GATEWAY] } else { Vec::new() },
                 policy: config.policy,
                 log: config.record.is_some(),
+                contacts: config.contacts.is_some(),
                 ..NodeConfig::new(*region)
             })
             .collect();
@@ -171,6 +177,7 @@ impl Servers {
                 changes: servers.doors.add(servers.regions[runner]),
                 gauge: servers.gauges[runner].clone(),
                 recorder: servers.recorder.as_ref().map(Recorder::handle),
+                contacts: config.contacts.clone(),
                 node,
             };
             let name = format!("server {}", servers.regions[runner]);
