@@ -17,8 +17,9 @@ const FRAME_NS: u64 = 15_000_000;
 pub(super) struct Measured {
     /// Mean cost of a tick of each server in the late window, milliseconds.
     pub(super) cost_ms: Vec<f64>,
-    /// Cost outside the engine's step as a share of it, all servers together, in the late window.
-    pub(super) overhead_share: f64,
+    /// Cost of the engine's step and of everything outside it, all servers together, in the late window, nanoseconds.
+    pub(super) step_ns: f64,
+    pub(super) outside_ns: f64,
     /// Greatest cost of one tick on any server, per stretch of time, milliseconds.
     pub(super) frame_ms_max: Vec<f64>,
     /// Owner changes up to the end of each stretch.
@@ -40,6 +41,12 @@ impl Measured {
     pub(super) fn cost_max_ms(&self) -> f64 {
         self.cost_ms.iter().copied().fold(0.0, f64::max)
     }
+}
+
+/// Cost outside the engine's step as a share of it, of some runs together.
+pub(super) fn outside_share(runs: &[Measured]) -> f64 {
+    let sum = |of: fn(&Measured) -> f64| runs.iter().map(of).sum::<f64>();
+    sum(|run| run.outside_ns) / sum(|run| run.step_ns).max(1.0)
 }
 
 /// Ticks that one set of worlds runs before it is the turn of the next.
@@ -119,7 +126,7 @@ impl Run {
             outcome.costs.iter().flat_map(|cost| of(cost).iter().skip(late)).map(|ns| *ns as f64).sum()
         };
         let (tick, step, between) = (late_sum(|c| &c.tick_ns), late_sum(|c| &c.step_ns), late_sum(|c| &c.between_ns));
-        measured.overhead_share = (tick - step + between) / step.max(1.0);
+        (measured.step_ns, measured.outside_ns) = (step, tick - step + between);
         measured.frame_ms_max = vec![0.0; self.ticks.div_ceil(self.stretch) as usize];
         for (i, ms) in outcome.costs.iter().flat_map(|cost| whole_ms(cost).enumerate()) {
             if let Some(greatest) = measured.frame_ms_max.get_mut(i / self.stretch as usize) {

@@ -71,12 +71,24 @@ struct Found {
     speedup: f64,
     /// Speed-up of worlds that know nothing of each other; there is none for one server.
     independent_speedup: Option<f64>,
+    /// What those do outside the engine's step, as a share of it: births, looking at who moved, the clock.
+    upkeep_share: Option<f64>,
 }
 
 impl Found {
     /// How much of the speed of independent worlds is kept.
     fn split_efficiency(&self) -> Option<f64> {
         self.independent_speedup.map(|alone| self.speedup / alone)
+    }
+
+    /// Everything outside the engine's step as a share of it.
+    fn overhead_share(&self) -> f64 {
+        measure::outside_share(std::slice::from_ref(&self.run))
+    }
+
+    /// What the seams cost outside the step: policy and transfer, without what worlds that have no seams do as well.
+    fn seam_share(&self) -> Option<f64> {
+        self.upkeep_share.map(|upkeep| self.overhead_share() - upkeep)
     }
 
     fn row(&self) -> Row {
@@ -89,13 +101,14 @@ impl Found {
             .with("region_width", f64::from(self.case.region_width))
             .with("speedup", self.speedup)
             .with("costmax_ms", self.run.cost_max_ms())
-            .with("overhead_share", self.run.overhead_share)
+            .with("overhead_share", self.overhead_share())
             .with("migrations", self.run.migrations.last().copied().unwrap_or(0))
             .with("aura_updates", self.run.aura_updates.map_or(Value::Null, Value::from))
             .with("owner_changes_per_s", self.run.owner_changes_per_s)
             .with("hosted_max", most(&self.run.hosted))
             .with("resident_max", most(&self.run.resident))
             .with("split_efficiency", value(self.split_efficiency()))
+            .with("seam_share", value(self.seam_share()))
             .with("bodies", self.run.hosted.iter().sum::<usize>())
             .with("breaches", self.run.breaches.values().sum::<usize>())
             .with("breached", breached.join(", "))
@@ -125,14 +138,16 @@ fn experiment(setup: &Setup, options: &Options, progress: &mut Progress<'_>) -> 
                 run: run.clone(),
                 speedup: 1.0,
                 independent_speedup: None,
+                upkeep_share: None,
             }));
             continue;
         }
         let alone = if case.is_judged() { measured.next() } else { None };
+        let upkeep_share = alone.as_deref().map(measure::outside_share);
         let independent_speedup = alone.map(|alone| one_ms / dearest(&alone).max(1e-9));
         for run in measured.next().unwrap_or_default() {
             let speedup = one_ms / run.cost_max_ms().max(1e-9);
-            found.push(Found { case: *case, run, speedup, independent_speedup });
+            found.push(Found { case: *case, run, speedup, independent_speedup, upkeep_share });
         }
     }
     progress(1.0);
@@ -166,7 +181,7 @@ fn judge(found: &[Found], setup: &Setup) -> Summary {
     }
     let short: Vec<String> = found
         .iter()
-        .flat_map(|f| bars::shortfalls(&f.case, f.speedup, f.split_efficiency(), f.run.overhead_share))
+        .flat_map(|f| bars::shortfalls(&f.case, f.speedup, f.split_efficiency(), f.seam_share()))
         .chain(lost.then(|| "bodies are missing".to_owned()))
         .collect();
     let verdict =
