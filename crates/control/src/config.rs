@@ -94,7 +94,7 @@ pub enum Planted {
     DeafToConflict,
     /// A backup is promoted although it was not given everything.
     PromoteUnprotected,
-    /// A backup that takes over does so under the epoch of the former server.
+    /// A backup that takes over does so under the epoch of the former server, unless that was the first.
     ReuseEpoch,
     /// A new backup has the life of the former one.
     ReuseLife,

@@ -371,6 +371,11 @@ impl Coordinator {
             out.push(Output::Tell { link, message: FromCoordinator::NotLeading { leader } });
             return;
         };
+        let ahead = knows_more(&stored, &message);
+        if ahead && self.pending.is_none() && self.question.is_none() {
+            // Somebody has written who is not us. Better look before anybody is told what may be long past.
+            self.read(out);
+        }
         match message {
             ToCoordinator::Join(join) => self.hear_join(&stored, link, join, out),
             ToCoordinator::Heartbeat(beat) if stored.member(beat.process).is_some() => {
@@ -379,9 +384,10 @@ impl Coordinator {
             ToCoordinator::Drain(process) if stored.member(process).is_some() => {
                 self.drains.insert(process);
             }
-            ToCoordinator::Heartbeat(Heartbeat { process, .. }) | ToCoordinator::Drain(process) => {
+            ToCoordinator::Heartbeat(Heartbeat { process, .. }) | ToCoordinator::Drain(process) if !ahead => {
                 fence(&stored, process, link, out);
             }
+            _ => {}
         }
     }
 
@@ -400,10 +406,6 @@ impl Coordinator {
     }
 
     fn hear_beat(&mut self, stored: &Arc<Roster>, link: Link, beat: Heartbeat, out: &mut Vec<Output>) {
-        if beat.revision > stored.revision && self.pending.is_none() && self.question.is_none() {
-            // Somebody has written who is not us.
-            self.read(out);
-        }
         let process = beat.process;
         let fenced = beat.regions.iter().any(|report| report.service == Service::Fenced);
         self.heard.note(beat, link, self.now_ms);
@@ -450,6 +452,15 @@ impl Coordinator {
     }
 }
 
+/// True when a process has heard from the store what this coordinator has not.
+fn knows_more(stored: &Roster, message: &ToCoordinator) -> bool {
+    match message {
+        ToCoordinator::Join(_) => false,
+        ToCoordinator::Heartbeat(beat) => beat.revision > stored.revision || beat.process.0 > stored.issued,
+        ToCoordinator::Drain(process) => process.0 > stored.issued,
+    }
+}
+
 /// Tells a process that it is no member, and why.
 fn fence(stored: &Roster, process: Incarnation, link: Link, out: &mut Vec<Output>) {
     let why = match stored.processes.get(&process).map(|process| process.standing) {
@@ -457,5 +468,6 @@ fn fence(stored: &Roster, process: Incarnation, link: Link, out: &mut Vec<Output
         Some(Standing::Gone(Departure::GivenUp)) => Fence::GivenUp,
         _ => Fence::Unknown,
     };
-    out.push(Output::Tell { link, message: FromCoordinator::Fenced { process, why } });
+    let revision = stored.revision;
+    out.push(Output::Tell { link, message: FromCoordinator::Fenced { process, revision, why } });
 }

@@ -140,10 +140,13 @@ pub enum FromCoordinator {
     },
     /// The newest roster. A process takes it only if its revision is higher than that of the one it has.
     Roster(Arc<Roster>),
-    /// You were a member, and are no more. Whatever you serve is served by another epoch, or lost.
+    /// You were a member, and are no more. Whatever you serve is served by another epoch, or lost. Void for a process
+    /// that knows a newer roster: then it comes from a coordinator that is out of date.
     Fenced {
         /// Who.
         process: Incarnation,
+        /// The roster that says so.
+        revision: u64,
         /// Why.
         why: Fence,
     },

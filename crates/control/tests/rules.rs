@@ -19,7 +19,7 @@ fn told_rosters(desk: &Desk) -> Vec<u64> {
 
 fn fenced(desk: &Desk, process: Incarnation) -> Option<Fence> {
     desk.told.iter().rev().find_map(|(_, message)| match message {
-        FromCoordinator::Fenced { process: who, why } if *who == process => Some(*why),
+        FromCoordinator::Fenced { process: who, why, .. } if *who == process => Some(*why),
         _ => None,
     })
 }

@@ -45,7 +45,7 @@ impl Plan<'_> {
         let Some(next) = region.epoch.checked_add(1) else { return };
         let former = region.server;
         region.server = seat.process;
-        region.epoch = if reuse { region.epoch } else { next };
+        region.epoch = if reuse && region.epoch > 1 { region.epoch } else { next };
         region.origin = origin;
         region.birth = Birth::Promoted { life: seat.life };
         region.moving = None;
