@@ -66,6 +66,8 @@ pub enum Order {
     Restart(RegionId),
     /// A process is to give everything away and leave.
     Drain(String),
+    /// A process that drains is to stay after all.
+    Stay(String),
     /// A region is to be served by another process.
     Move {
         /// The region.

@@ -11,8 +11,8 @@ pub(crate) fn between(before: &Roster, after: &Roster) -> Vec<Note> {
         let (process, name) = (*id, process.name.clone());
         match after.processes[id].standing {
             standing if former == Some(standing) => {}
-            Standing::Up => notes.push(Note::Joined { process, name }),
-            Standing::Draining => {}
+            Standing::Up if former.is_none() => notes.push(Note::Joined { process, name }),
+            Standing::Up | Standing::Draining => {}
             Standing::Gone(Departure::GivenUp) => notes.push(Note::GivenUp { process, name }),
             Standing::Gone(Departure::Left) => notes.push(Note::Left { process, name }),
         }

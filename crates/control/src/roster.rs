@@ -16,8 +16,9 @@ use crate::validity::Invalid;
 
 /// Version of the stored form; a coordinator does not touch a roster of another version.
 pub const ROSTER_VERSION: u8 = 1;
-/// Bytes of a roster at the most; longer ones are refused unread.
-pub const ROSTER_BYTES_MAX: usize = 4 << 20;
+/// Bytes of a roster at the most; longer ones are refused unread. All limits together stay below this. A usual roster
+/// has a few kilobytes.
+pub const ROSTER_BYTES_MAX: usize = 8 << 20;
 
 /// One start of one process. Issued by control and never again, so it names the process for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

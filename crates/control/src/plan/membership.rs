@@ -57,9 +57,17 @@ impl Plan<'_> {
     }
 
     pub(super) fn drain(&mut self, process: Incarnation) {
-        let member = self.roster.processes.get_mut(&process).filter(|process| process.standing == Standing::Up);
+        self.turn(process, Standing::Up, Standing::Draining);
+    }
+
+    pub(super) fn stay(&mut self, process: Incarnation) {
+        self.turn(process, Standing::Draining, Standing::Up);
+    }
+
+    fn turn(&mut self, process: Incarnation, from: Standing, to: Standing) {
+        let member = self.roster.processes.get_mut(&process).filter(|process| process.standing == from);
         if let Some(member) = member {
-            member.standing = Standing::Draining;
+            member.standing = to;
         }
     }
 

@@ -21,9 +21,12 @@ impl Plan<'_> {
     }
 
     fn carry_out(&mut self, order: &Order) -> Result<(), OrderError> {
-        if let Order::Drain(name) = order {
+        if let Order::Drain(name) | Order::Stay(name) = order {
             let (process, _) = self.roster.member_named(name).ok_or_else(|| OrderError::NoProcess(name.clone()))?;
-            self.drain(process);
+            match order {
+                Order::Drain(_) => self.drain(process),
+                _ => self.stay(process),
+            }
             return Ok(());
         }
         if self.roster.regions.is_empty() {
@@ -32,7 +35,7 @@ impl Plan<'_> {
         let effective = self.tick() + self.facts.config.announce_ticks;
         let effective = self.roster.changes.last().map_or(effective, |last| effective.max(last.at().next()));
         match order {
-            Order::Drain(_) => Ok(()),
+            Order::Drain(_) | Order::Stay(_) => Ok(()),
             Order::Restart(region) => self.restart(*region),
             Order::Move { region, to } => self.order_move(*region, to),
             Order::MoveCut { index, at, width_min } => {

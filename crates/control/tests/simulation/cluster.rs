@@ -1,10 +1,10 @@
 //! Two coordinators, a store, and some processes, in virtual time and with everything going wrong.
 
 use nimbus_control::{
-    Config, Coordinator, FromCoordinator, Genesis, Input, Link, Note, Order, Output, Planted, Role, Roster, Standing,
+    Config, Coordinator, FromCoordinator, Genesis, Input, Link, Note, Output, Planted, Role, Roster, Standing,
     ToCoordinator,
 };
-use nimbus_model::{Layout, RegionId, Rng};
+use nimbus_model::{Layout, Rng};
 use nimbus_space::PartitionMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const ROUNDS_MS: u64 = 1_200;
 const ROUND_MS: u64 = 20;
 
 /// Something on its way.
-enum Event {
+pub(crate) enum Event {
     ToCoordinator(usize, Link, ToCoordinator),
     ToMember(u64, FromCoordinator),
     /// For the start of a coordinator that has this token; a later one does not hear it.
@@ -28,11 +28,11 @@ enum Event {
 }
 
 /// One coordinator of two, or the place of one that is dead.
-struct Desk {
-    coordinator: Option<Coordinator>,
-    token: u64,
-    booted_ms: u64,
-    stalled_until: u64,
+pub(crate) struct Desk {
+    pub(crate) coordinator: Option<Coordinator>,
+    pub(crate) token: u64,
+    pub(crate) booted_ms: u64,
+    pub(crate) stalled_until: u64,
 }
 
 /// How often things went wrong, to know that they did.
@@ -53,20 +53,20 @@ pub(crate) struct Counts {
 pub(crate) struct Cluster {
     pub(crate) truth: Truth,
     pub(crate) counts: Counts,
-    rng: Rng,
+    pub(crate) rng: Rng,
     planted: Option<Planted>,
-    now_ms: u64,
+    pub(crate) now_ms: u64,
     queue: BTreeMap<(u64, u64), Event>,
-    sequence: u64,
+    pub(crate) sequence: u64,
     tokens: u64,
-    desks: [Desk; 2],
-    elected: usize,
-    elected_at: u64,
-    members: Vec<Option<Member>>,
+    pub(crate) desks: [Desk; 2],
+    pub(crate) elected: usize,
+    pub(crate) elected_at: u64,
+    pub(crate) members: Vec<Option<Member>>,
     /// No messages between a place and a coordinator until then.
-    cuts: BTreeMap<(usize, usize), u64>,
-    calm: bool,
-    regions: u16,
+    pub(crate) cuts: BTreeMap<(usize, usize), u64>,
+    pub(crate) calm: bool,
+    pub(crate) regions: u16,
     loss: f32,
 }
 
@@ -116,7 +116,9 @@ impl Cluster {
     }
 
     fn round(&mut self) {
-        if !self.calm {
+        if self.calm {
+            self.keep_somebody();
+        } else {
             self.go_wrong();
         }
         for place in 0..self.members.len() {
@@ -158,7 +160,7 @@ impl Cluster {
         }
         let (link, said) = (Link(member.token), member.speak(now_us));
         for message in said {
-            let message = ToCoordinator::decode(&message.encode()).unwrap();
+            let message = ToCoordinator::decode(&message.encode()).expect("what is sent can be read");
             for i in 0..2 {
                 self.send(place, i, || Event::ToCoordinator(i, link, message.clone()));
             }
@@ -194,7 +196,7 @@ impl Cluster {
         }
     }
 
-    fn give(&mut self, i: usize, input: Input) {
+    pub(crate) fn give(&mut self, i: usize, input: Input) {
         if self.desks[i].stalled_until > self.now_ms {
             if !matches!(input, Input::Time) {
                 let at = self.desks[i].stalled_until;
@@ -291,7 +293,7 @@ impl Cluster {
         }
     }
 
-    fn push(&mut self, at: u64, event: Event) {
+    pub(crate) fn push(&mut self, at: u64, event: Event) {
         self.sequence += 1;
         self.queue.insert((at.max(self.now_ms), self.sequence), event);
     }
@@ -300,9 +302,9 @@ impl Cluster {
         self.members.iter().position(|member| member.as_ref().is_some_and(|member| member.token == token))
     }
 
-    fn boot(&mut self, i: usize) {
+    pub(crate) fn boot(&mut self, i: usize) {
         self.tokens += 1;
-        let map = PartitionMap::from_layout(&Layout::columns(self.regions, 10.0)).unwrap();
+        let map = PartitionMap::from_layout(&Layout::columns(self.regions, 10.0)).expect("a plain layout");
         let genesis = Genesis { cluster: "sim".into(), world: "rain".into(), map: Arc::new(map), tick_hz: 60 };
         let config = Config {
             // Clocks of two machines differ a little.
@@ -320,117 +322,12 @@ impl Cluster {
             planted: self.planted,
             ..Config::new(["c1", "c2"][i], self.tokens, genesis)
         };
-        let coordinator = Coordinator::new(config).unwrap();
+        let coordinator = Coordinator::new(config).expect("a sound configuration");
         self.desks[i] =
             Desk { coordinator: Some(coordinator), token: self.tokens, booted_ms: self.now_ms, stalled_until: 0 };
     }
 
-    fn elect(&mut self, i: usize) {
-        self.counts.elections += 1;
-        (self.elected, self.elected_at) = (i, self.now_ms);
-        let other = 1 - i;
-        // The former leader hears of it late, or never.
-        if self.rng.chance(0.6) {
-            let at = self.now_ms + self.rng.below(400);
-            let token = self.desks[other].token;
-            let leader = Some(["c1", "c2"][i].to_owned());
-            self.push(at, Event::Answer(other, token, Input::Follow { leader }));
-        }
-        self.give(i, Input::Lead);
-    }
-
-    /// Draws what goes wrong in this round.
-    fn go_wrong(&mut self) {
-        let place = self.rng.below(self.members.len() as u64) as usize;
-        let i = self.rng.below(2) as usize;
-        let lasts = 50 + self.rng.below(1_500);
-        match self.rng.below(1_000) {
-            0..12 if self.members[place].is_some() => {
-                self.counts.kills += 1;
-                self.members[place] = None;
-            }
-            12..20 => {
-                self.counts.cuts += 1;
-                let until = self.now_ms + lasts;
-                for i in [i, if self.rng.chance(0.7) { 1 - i } else { i }] {
-                    self.cuts.insert((place, i), until);
-                }
-            }
-            20..26 => {
-                self.counts.stalls += 1;
-                let until = self.now_ms + lasts;
-                if let Some(member) = &mut self.members[place] {
-                    member.stalled_until = until;
-                }
-            }
-            26..30 => self.elect(i),
-            30..33 => {
-                self.counts.coordinator_kills += 1;
-                self.desks[i].coordinator = None;
-                self.desks[i].token = 0;
-            }
-            33..36 => self.desks[i].stalled_until = self.now_ms + lasts / 2,
-            36..40 => {
-                if let Some(member) = &mut self.members[place] {
-                    member.drains = true;
-                }
-            }
-            40..42 => {
-                if let Some(member) = &mut self.members[place] {
-                    member.clumsy = true;
-                }
-            }
-            42..60 => self.order(place),
-            _ => {}
-        }
-        for i in 0..2 {
-            if self.desks[i].coordinator.is_none() && self.rng.chance(0.03) {
-                self.boot(i);
-            }
-            if self.desks[self.elected].coordinator.is_none() && self.rng.chance(0.1) {
-                self.elect(1 - self.elected);
-            }
-        }
-    }
-
-    fn order(&mut self, place: usize) {
-        let region = RegionId(self.rng.below(u64::from(self.regions)) as u16);
-        let entry = self.roster().and_then(|roster| roster.regions.get(&region).cloned());
-        let lost = entry.is_some_and(|entry| entry.lost.is_some());
-        let order = match self.rng.below(5) {
-            _ if lost => {
-                self.truth.restarts.insert(region);
-                Order::Restart(region)
-            }
-            0 => Order::Move { region, to: format!("p{place}") },
-            1 => Order::Pace(500 + self.rng.below(1_000) as u32),
-            2 => Order::Rank((0..self.regions).rev().map(RegionId).collect()),
-            3 => {
-                let map = PartitionMap::from_layout(&Layout::columns(self.regions, 9.0)).unwrap();
-                Order::Load { world: "domino".into(), map: Arc::new(map) }
-            }
-            _ => Order::Drain(format!("p{place}")),
-        };
-        let id = self.sequence;
-        self.give(self.elected, Input::Order { id, order });
-    }
-
-    fn calm_down(&mut self) {
-        self.calm = true;
-        self.cuts.clear();
-        for member in self.members.iter_mut().flatten() {
-            (member.clumsy, member.drains, member.stalled_until) = (false, false, 0);
-        }
-        for i in 0..2 {
-            self.desks[i].stalled_until = 0;
-            if self.desks[i].coordinator.is_none() {
-                self.boot(i);
-            }
-        }
-        self.elect(self.elected);
-    }
-
-    fn roster(&self) -> Option<Arc<Roster>> {
+    pub(crate) fn roster(&self) -> Option<Arc<Roster>> {
         self.truth.history.last().cloned()
     }
 

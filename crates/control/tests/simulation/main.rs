@@ -2,6 +2,7 @@
 
 mod checkers;
 mod cluster;
+mod faults;
 mod member;
 
 use cluster::{Cluster, Counts};

@@ -13,13 +13,16 @@ use std::sync::Arc;
 pub(crate) const ROUND_MS: u64 = 20;
 
 pub(crate) fn genesis(regions: u16) -> Genesis {
-    let map = PartitionMap::from_layout(&Layout::columns(regions, 10.0)).unwrap();
+    let map = PartitionMap::from_layout(&Layout::columns(regions, 10.0)).expect("a plain layout");
     Genesis { cluster: "test".into(), world: "rain".into(), map: Arc::new(map), tick_hz: 60 }
 }
 
 pub(crate) fn config(regions: u16, nodes_wanted: usize) -> Config {
     Config { nodes_wanted, ..Config::new("c1", 1, genesis(regions)) }
 }
+
+/// Server, epoch, and process and life of the backup of a region.
+pub(crate) type Row = (u16, u32, Option<(u16, u32)>);
 
 pub(crate) struct Desk {
     pub(crate) coordinator: Coordinator,
@@ -47,7 +50,7 @@ pub(crate) struct Desk {
 impl Desk {
     pub(crate) fn new(config: Config) -> Desk {
         Desk {
-            coordinator: Coordinator::new(config).unwrap(),
+            coordinator: Coordinator::new(config).expect("a sound configuration"),
             store: None,
             mute: false,
             now_ms: 0,
@@ -82,7 +85,8 @@ impl Desk {
             match output {
                 Output::Tell { link, message } => {
                     // Everything goes as bytes, so that every test is one of encoding, too.
-                    self.told.push((link, FromCoordinator::decode(&message.encode()).unwrap()));
+                    self.told
+                        .push((link, FromCoordinator::decode(&message.encode()).expect("what is told can be read")));
                 }
                 Output::Note(note) => self.notes.push(note),
                 Output::Answer { id, result } => assert!(self.answers.insert(id, result).is_none()),
@@ -97,7 +101,10 @@ impl Desk {
         match asked {
             Output::Read { request } => self.give(Input::Contents { request, bytes: self.store.clone() }),
             Output::Store { request, expect_revision, bytes } => {
-                let revision = self.store.as_ref().map_or(0, |bytes| Roster::decode(bytes).unwrap().revision);
+                let revision = self
+                    .store
+                    .as_ref()
+                    .map_or(0, |bytes| Roster::decode(bytes).expect("what is stored can be read").revision);
                 if revision == expect_revision {
                     self.writes += 1;
                     self.store = Some(bytes);
@@ -111,7 +118,7 @@ impl Desk {
     }
 
     pub(crate) fn say(&mut self, link: u64, message: ToCoordinator) {
-        let message = ToCoordinator::decode(&message.encode()).unwrap();
+        let message = ToCoordinator::decode(&message.encode()).expect("what is sent can be read");
         self.give(Input::Message { link: Link(link), message });
     }
 
@@ -179,7 +186,7 @@ impl Desk {
     }
 
     pub(crate) fn roster(&self) -> Roster {
-        Roster::decode(self.store.as_ref().expect("nothing is stored")).unwrap()
+        Roster::decode(self.store.as_ref().expect("something is stored")).expect("what is stored can be read")
     }
 
     pub(crate) fn tick(&self) -> Tick {
@@ -187,7 +194,7 @@ impl Desk {
     }
 
     /// Server, epoch and backup of each region.
-    pub(crate) fn table(&self) -> Vec<(u16, u32, Option<(u16, u32)>)> {
+    pub(crate) fn table(&self) -> Vec<Row> {
         let regions = self.roster().regions;
         let row = |region: &nimbus_control::Region| {
             (region.server.0, region.epoch, region.backup.map(|seat| (seat.process.0, seat.life)))

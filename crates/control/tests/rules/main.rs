@@ -1,6 +1,7 @@
 //! Every rule of the control plane by its name.
 
 mod desk;
+mod encoding;
 
 use desk::{Desk, ROUND_MS, config, genesis};
 use nimbus_control::{
@@ -374,6 +375,22 @@ fn the_last_node_cannot_drain_until_another_comes() {
     desk.run(5_000);
     assert_eq!(desk.table().iter().map(|row| (row.1, row.2)).collect::<Vec<_>>(), [(2, None); 2]);
     assert_eq!(desk.roster().processes[&Incarnation(1)].standing, Standing::Gone(Departure::Left));
+}
+
+#[test]
+fn a_process_that_drains_may_be_told_to_stay() {
+    let mut desk = Desk::started(config(2, 2), 2);
+    desk.run(1_500);
+    for name in ["n0", "n1"] {
+        assert_eq!(desk.order(Order::Drain(name.into())), Some(Ok(())));
+    }
+    desk.run(5_000);
+    assert_eq!(desk.roster().members().count(), 2, "nobody is left to take what they have");
+    assert_eq!(desk.order(Order::Stay("n1".into())), Some(Ok(())));
+    assert_eq!(desk.order(Order::Stay("nx".into())), Some(Err(OrderError::NoProcess("nx".into()))));
+    desk.run(5_000);
+    assert_eq!(desk.roster().members().map(|(id, _)| id).collect::<Vec<_>>(), [Incarnation(2)]);
+    assert!(desk.roster().held().all(|(_, region)| region.server == Incarnation(2)));
 }
 
 #[test]
