@@ -23,10 +23,27 @@ pub(crate) struct Truth {
     terms: BTreeMap<u64, u64>,
     /// Since when a region could be served and was not.
     unserved_since: BTreeMap<RegionId, u64>,
-    pub(crate) promotions: u64,
-    pub(crate) losses: u64,
-    pub(crate) left: u64,
-    pub(crate) given_up: u64,
+    pub(crate) counts: Counts,
+}
+
+/// How often what happened, to know that it did.
+#[derive(Debug, Default)]
+pub(crate) struct Counts(pub(crate) BTreeMap<&'static str, u64>);
+
+impl Counts {
+    pub(crate) fn count(&mut self, what: &'static str) {
+        *self.0.entry(what).or_default() += 1;
+    }
+
+    pub(crate) fn add(&mut self, other: &Counts) {
+        for (what, times) in &other.0 {
+            *self.0.entry(what).or_default() += times;
+        }
+    }
+
+    pub(crate) fn of(&self, what: &str) -> u64 {
+        self.0.get(what).copied().unwrap_or(0)
+    }
 }
 
 impl Truth {
@@ -59,7 +76,7 @@ impl Truth {
 
     /// A process turns its backup into a server.
     pub(crate) fn note_promotion(&mut self, region: RegionId, epoch: u32, life: u32, seeded: bool) {
-        self.promotions += 1;
+        self.counts.count("promotion");
         if !seeded {
             self.blame(format!("{region} epoch {epoch} came from backup life {life}, which did not have everything"));
         }
@@ -121,12 +138,12 @@ impl Truth {
             match (former.standing, process.standing) {
                 (Standing::Gone(how), now) if now != Standing::Gone(how) => return Some(format!("{id} came back")),
                 (Standing::Up | Standing::Draining, Standing::Gone(Departure::GivenUp)) => {
-                    self.given_up += 1;
+                    self.counts.count("given up");
                     if new_leader {
                         return Some(format!("{id} is given up by a leader that has hardly listened"));
                     }
                 }
-                (Standing::Draining, Standing::Gone(Departure::Left)) => self.left += 1,
+                (Standing::Draining, Standing::Gone(Departure::Left)) => self.counts.count("left"),
                 _ => {}
             }
         }
@@ -161,10 +178,10 @@ impl Truth {
                 Birth::Empty { .. } if former.lost.is_none() || !self.restarts.remove(id) => {
                     return Some(format!("{id}: begins anew, and nobody said so"));
                 }
-                Birth::Empty { .. } => {}
+                Birth::Empty { .. } => self.counts.count("restart"),
             }
             if region.lost.is_some() && former.lost.is_none() {
-                self.losses += 1;
+                self.counts.count("loss");
             }
             if same && region.lost.is_none() && former.lost.is_some() {
                 return Some(format!("{id}: was lost, and is back in the same epoch"));

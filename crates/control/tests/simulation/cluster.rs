@@ -9,7 +9,7 @@ use nimbus_space::PartitionMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::checkers::Truth;
+use crate::checkers::{Counts, Truth};
 use crate::member::Member;
 
 pub(crate) const SUSPECT_MS: u64 = 500;
@@ -33,21 +33,6 @@ pub(crate) struct Desk {
     pub(crate) token: u64,
     pub(crate) booted_ms: u64,
     pub(crate) stalled_until: u64,
-}
-
-/// How often things went wrong, to know that they did.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) kills: u64,
-    pub(crate) cuts: u64,
-    pub(crate) stalls: u64,
-    pub(crate) elections: u64,
-    pub(crate) coordinator_kills: u64,
-    pub(crate) conflicts: u64,
-    pub(crate) step_backs: u64,
-    pub(crate) fenced: u64,
-    pub(crate) lost_messages: u64,
-    pub(crate) orders_done: u64,
 }
 
 pub(crate) struct Cluster {
@@ -154,7 +139,7 @@ impl Cluster {
             return;
         }
         if member.fenced {
-            self.counts.fenced += 1;
+            self.counts.count("fenced");
             self.members[place] = None;
             return;
         }
@@ -206,7 +191,7 @@ impl Cluster {
             return;
         }
         if matches!(input, Input::Conflict { .. }) {
-            self.counts.conflicts += 1;
+            self.counts.count("conflict");
         }
         let desk = &mut self.desks[i];
         let mut out = Vec::new();
@@ -226,10 +211,11 @@ impl Cluster {
                     let Some(place) = place else { continue };
                     self.send(place, i, || Event::ToMember(link.0, message.clone()));
                 }
-                Output::Note(Note::SteppedBack { .. }) => self.counts.step_backs += 1,
+                Output::Note(Note::SteppedBack { .. }) => self.counts.count("step back"),
                 Output::Note(Note::Inconsistent(problem)) => self.truth.blame(format!("inconsistent plan: {problem}")),
                 Output::Note(Note::StoreUnusable(problem)) => self.truth.blame(format!("unusable store: {problem}")),
-                Output::Answer { result, .. } => self.counts.orders_done += u64::from(result.is_ok()),
+                Output::Answer { result: Ok(()), .. } => self.counts.count("order"),
+                Output::Answer { .. } => {}
                 Output::Note(_) => {}
             }
         }
@@ -282,7 +268,7 @@ impl Cluster {
     fn send(&mut self, place: usize, i: usize, event: impl Fn() -> Event) {
         let cut = self.cuts.get(&(place, i)).is_some_and(|until| *until > self.now_ms);
         if cut || (!self.calm && self.rng.chance(self.loss)) {
-            self.counts.lost_messages += 1;
+            self.counts.count("message lost");
             return;
         }
         let at = self.now_ms + 1 + self.rng.below(20);

@@ -9,7 +9,7 @@ use crate::cluster::{Cluster, Event};
 
 impl Cluster {
     pub(crate) fn elect(&mut self, i: usize) {
-        self.counts.elections += 1;
+        self.counts.count("election");
         (self.elected, self.elected_at) = (i, self.now_ms);
         let other = 1 - i;
         // The former leader hears of it late, or never.
@@ -29,18 +29,18 @@ impl Cluster {
         let lasts = 50 + self.rng.below(1_500);
         match self.rng.below(1_000) {
             0..12 if self.members[place].is_some() => {
-                self.counts.kills += 1;
+                self.counts.count("kill");
                 self.members[place] = None;
             }
             12..20 => {
-                self.counts.cuts += 1;
+                self.counts.count("cut");
                 let until = self.now_ms + lasts;
                 for i in [i, if self.rng.chance(0.7) { 1 - i } else { i }] {
                     self.cuts.insert((place, i), until);
                 }
             }
             20..26 => {
-                self.counts.stalls += 1;
+                self.counts.count("stall");
                 let until = self.now_ms + lasts;
                 if let Some(member) = &mut self.members[place] {
                     member.stalled_until = until;
@@ -48,7 +48,7 @@ impl Cluster {
             }
             26..30 => self.elect(i),
             30..33 => {
-                self.counts.coordinator_kills += 1;
+                self.counts.count("coordinator kill");
                 self.desks[i].coordinator = None;
                 self.desks[i].token = 0;
             }
