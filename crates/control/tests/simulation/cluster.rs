@@ -201,10 +201,7 @@ impl Cluster {
         for output in out {
             match output {
                 Output::Read { .. } | Output::Store { .. } => {
-                    if !self.rng.chance(self.store_loss()) {
-                        let at = self.now_ms + 1 + self.rng.below(15);
-                        self.push(at, Event::Ask(i, token, output));
-                    }
+                    self.send_store(Event::Ask(i, token, output));
                 }
                 Output::Tell { link, message } => {
                     let place = self.place_of(link.0);
@@ -254,14 +251,17 @@ impl Cluster {
             }
             _ => return,
         };
-        if !self.rng.chance(self.store_loss()) {
-            let at = self.now_ms + 1 + self.rng.below(15);
-            self.push(at, Event::Answer(i, token, answer));
-        }
+        self.send_store(Event::Answer(i, token, answer));
     }
 
-    fn store_loss(&self) -> f32 {
-        if self.calm { 0.0 } else { self.loss / 2.0 }
+    /// Sends to the store or back: perhaps not at all, perhaps so late that the coordinator has long asked again.
+    fn send_store(&mut self, event: Event) {
+        if !self.calm && self.rng.chance(self.loss / 2.0) {
+            return self.counts.count("store silent");
+        }
+        let late = !self.calm && self.rng.chance(0.05);
+        let at = self.now_ms + 1 + self.rng.below(if late { 500 } else { 15 });
+        self.push(at, event);
     }
 
     /// Sends between a place and a coordinator: perhaps not at all, perhaps twice.

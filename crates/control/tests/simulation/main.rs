@@ -32,8 +32,22 @@ fn no_history_breaks_a_rule() {
     }
     println!("{:?}", total.0);
     let wanted = [
-        "kill", "cut", "stall", "election", "coordinator kill", "conflict", "step back", "fenced", "message lost", "order",
-        "store silent", "promotion", "loss", "left", "given up", "restart",
+        "kill",
+        "cut",
+        "stall",
+        "election",
+        "coordinator kill",
+        "conflict",
+        "step back",
+        "fenced",
+        "message lost",
+        "order",
+        "store silent",
+        "promotion",
+        "loss",
+        "left",
+        "given up",
+        "restart",
     ];
     for what in wanted {
         assert!(total.of(what) > 0 || seeds(80).count() == 1, "{what} never happened, so it was not tested");
