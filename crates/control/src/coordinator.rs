@@ -7,7 +7,7 @@ use crate::config::{Config, Planted};
 use crate::exchange::{Input, Link, Note, Order, OrderError, Output, StoreProblem};
 use crate::heard::Heard;
 use crate::journal::Journal;
-use crate::messages::{Fence, FromCoordinator, Heartbeat, Join, Service, ToCoordinator};
+use crate::messages::{Fence, FromCoordinator, Heartbeat, Join, RegionReport, Service, ToCoordinator};
 use crate::notes;
 use crate::plan::{Facts, Plan};
 use crate::roster::{Departure, Incarnation, Roster, Standing};
@@ -140,7 +140,12 @@ impl Coordinator {
         self.stored.as_ref()
     }
 
-    /// Messages that made no sense, and were dropped.
+    /// What members last said about the regions that they serve, for metrics and for whoever plans the balance.
+    pub fn reports(&self) -> impl Iterator<Item = (Incarnation, &RegionReport)> {
+        self.heard.reports()
+    }
+
+    /// Messages that made no sense or were too many, and were dropped.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }

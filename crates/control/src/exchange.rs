@@ -17,7 +17,10 @@ pub struct Link(pub u64);
 pub enum Input {
     /// Time passes. To be given several times within `suspect_ms`.
     Time,
-    /// The election says that this coordinator leads.
+    /// The election says that this coordinator leads. To be said again while it does and [`Coordinator::leads`] is false:
+    /// one that lost a swap steps back and does not come forward by itself.
+    ///
+    /// [`Coordinator::leads`]: crate::Coordinator::leads
     Lead,
     /// The election says that another one does.
     Follow {
@@ -150,7 +153,7 @@ pub enum OrderError {
 /// What the shell has to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Output {
-    /// Read the store and answer with [`Input::Contents`].
+    /// Read the store and answer with [`Input::Contents`]: what was written last, not a copy that may be behind.
     Read {
         /// Names the question in the answer.
         request: u64,

@@ -82,6 +82,10 @@ impl Heard {
         self.voices.iter_mut().map(|(process, voice)| (*process, voice))
     }
 
+    pub(crate) fn reports(&self) -> impl Iterator<Item = (Incarnation, &RegionReport)> {
+        self.voices.iter().flat_map(|(process, voice)| voice.reports.values().map(|report| (*process, report)))
+    }
+
     /// For how long a process was silent; nothing is known of one that is no member.
     pub(crate) fn silence_ms(&self, process: Incarnation, now_ms: u64) -> Option<u64> {
         self.voices.get(&process).map(|voice| now_ms.saturating_sub(voice.at_ms))

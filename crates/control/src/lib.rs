@@ -37,4 +37,4 @@ pub use roster::{
     RosterError, Seat, Standing,
 };
 pub use timeline::{PACE_PERMILLE, PACES_MAX, Pace, TICK_HZ_MAX, Timeline};
-pub use validity::{ADDRESS_BYTES_MAX, Invalid, MEMBERS_MAX, NAME_BYTES_MAX, PROCESSES_MAX};
+pub use validity::{ADDRESS_BYTES_MAX, COUNT_MAX, Invalid, MEMBERS_MAX, NAME_BYTES_MAX, PROCESSES_MAX};

@@ -11,6 +11,8 @@ use crate::roster::{Birth, Incarnation, Region, Roster};
 pub const PROCESSES_MAX: usize = 4096;
 /// Members that a cluster may have.
 pub const MEMBERS_MAX: usize = 512;
+/// Highest revision and term, so that adding one never goes wrong.
+pub const COUNT_MAX: u64 = 1 << 62;
 /// Bytes of a name.
 pub const NAME_BYTES_MAX: usize = 64;
 /// Bytes of an address.
@@ -64,9 +66,9 @@ pub enum Invalid {
     /// The timeline is missing or cannot be computed with.
     #[error("the timeline does not make sense")]
     Timeline,
-    /// Revisions and terms start at 1.
-    #[error("revision or term is zero")]
-    Zero,
+    /// Revisions and terms start at 1, and nobody gets as far as [`COUNT_MAX`] by counting.
+    #[error("revision or term is out of range")]
+    Count,
 }
 
 /// Refuses what is no name.
@@ -91,8 +93,8 @@ impl Roster {
         check_name(&self.cluster)?;
         check_name(&self.leader)?;
         check_name(&self.world)?;
-        if self.revision == 0 || self.term == 0 {
-            return Err(Invalid::Zero);
+        if ![self.revision, self.term].iter().all(|count| (1..=COUNT_MAX).contains(count)) {
+            return Err(Invalid::Count);
         }
         self.validate_processes()?;
         self.validate_changes()?;

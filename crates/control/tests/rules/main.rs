@@ -296,6 +296,72 @@ fn a_coordinator_that_was_away_does_not_accuse_others() {
     assert_eq!(desk.roster(), before);
 }
 
+#[test]
+fn gateways_get_nothing_to_serve_and_are_given_up_later() {
+    let mut desk = Desk::started(config(2, 1), 0);
+    let door = desk.join_as("door", 7, Role::Gateway).unwrap();
+    desk.join("n", 1);
+    desk.join("m", 2);
+    desk.run(200);
+    assert_eq!(desk.roster().duties(door), nimbus_control::Duties::default());
+    desk.alive.remove(&door);
+    desk.run(9_000);
+    assert!(desk.roster().member(door).is_some(), "nobody waits for its place");
+    desk.run(1_200);
+    assert!(desk.roster().member(door).is_none());
+}
+
+#[test]
+fn numbers_run_out_for_processes_before_they_do_for_those_who_take_over() {
+    let mut former = Desk::started(config(2, 2), 2);
+    former.run(200);
+    let exhausted = |issued: u16| {
+        let store = Some(Roster { issued, ..former.roster() }.encode());
+        let mut desk = Desk { store, alive: former.alive.clone(), ..Desk::new(config(2, 2)) };
+        desk.give(Input::Lead);
+        desk.run(100);
+        desk
+    };
+    let mut desk = exhausted(u16::MAX - 8192 - 1);
+    assert!(desk.join("a", 11).is_some());
+    assert_eq!(desk.join("b", 12), None);
+    let refused = FromCoordinator::Refused { token: 12, reason: Refusal::Exhausted };
+    assert!(desk.told.iter().any(|(_, message)| *message == refused));
+    desk.alive.remove(&Incarnation(1));
+    desk.run(600);
+    assert_eq!(desk.table()[0].1, 2, "taking over still works");
+
+    let mut desk = exhausted(u16::MAX);
+    desk.alive.remove(&Incarnation(1));
+    desk.run(1_000);
+    assert!(desk.notes.contains(&Note::Exhausted));
+    let region = desk.roster().regions[&RegionId(0)].clone();
+    assert_eq!((region.server, region.epoch, region.lost), (Incarnation(1), 1, None), "it may still come back");
+    assert_eq!(desk.join("a", 11), None);
+}
+
+#[test]
+fn former_members_are_forgotten_in_time() {
+    let mut desk = Desk::started(config(1, 2), 2);
+    desk.run(100);
+    for i in 0..100 {
+        let name = format!("guest{}", i % 3);
+        let guest = desk.join_as(&name, 100 + i, Role::Gateway).unwrap();
+        desk.say(5, ToCoordinator::Drain(guest));
+        desk.alive.remove(&guest);
+    }
+    assert_eq!(desk.roster().processes.len(), 2 + 64);
+    assert_eq!(desk.roster().members().count(), 2);
+}
+
+#[test]
+fn what_members_report_can_be_seen() {
+    let mut desk = Desk::started(config(3, 3), 3);
+    desk.run(200);
+    let reports: Vec<_> = desk.coordinator.reports().map(|(process, report)| (process.0, report.region.0)).collect();
+    assert_eq!(reports, [(1, 0), (2, 1), (3, 2)]);
+}
+
 // Rule 4: restart and takeover.
 
 #[test]
