@@ -15,7 +15,7 @@ use crate::member::Member;
 pub(crate) const SUSPECT_MS: u64 = 500;
 /// Time from the moment that a silent server could be replaced to the moment that it is, at the most: some heartbeats,
 /// writes and rosters may get lost on the way.
-const ROUNDS_MS: u64 = 1_200;
+const ROUNDS_MS: u64 = 700;
 const ROUND_MS: u64 = 20;
 
 /// Something on its way.
