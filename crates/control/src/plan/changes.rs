@@ -1,0 +1,32 @@
+//! Changes of the whole world become what is in force, once nobody can need to be told of them any more.
+
+use super::Plan;
+use crate::change::Change;
+
+impl Plan<'_> {
+    /// A server that takes over begins at the last tick that its backup has, and must be told every change after that.
+    /// So a change stays announced until every server, and every backup that might be promoted, is beyond its tick.
+    pub(super) fn settle_changes(&mut self) {
+        let Some(first) = self.roster.changes.first() else { return };
+        let reached = self.roster.held().all(|(id, region)| {
+            let tick = self.facts.heard.voice(region.server).and_then(|voice| voice.tick);
+            let report = self.facts.heard.report(region.server, id, region.epoch);
+            let kept = report.filter(|report| region.backup.is_some_and(|seat| seat.life == report.life));
+            let beyond = |tick| tick > first.at();
+            tick.is_some_and(beyond)
+                && report.is_some()
+                && (!region.protected || kept.is_some_and(|report| report.kept.is_some_and(beyond)))
+        });
+        if !reached || self.tick() <= first.at() {
+            return;
+        }
+        match self.roster.changes.remove(0) {
+            Change::Load { era, world, map, .. } => {
+                self.roster.era = era;
+                self.roster.world = world;
+                self.roster.map = map;
+            }
+            Change::Map(map) => self.roster.map = map,
+        }
+    }
+}

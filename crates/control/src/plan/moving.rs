@@ -1,0 +1,114 @@
+//! Planned changes of server: the next one keeps the backup first, the present one stops after a named tick, and only
+//! then is the backup promoted. Nothing is undone, and at every moment a crash is survived as well as before.
+
+use nimbus_model::RegionId;
+
+use super::Plan;
+use crate::messages::Service;
+use crate::roster::{Incarnation, Move, Standing};
+
+impl Plan<'_> {
+    /// Takes every move one step further, and begins those that draining needs.
+    pub(super) fn move_on(&mut self) {
+        let moving: Vec<(RegionId, Move)> =
+            self.roster.held().filter_map(|(id, region)| Some((id, region.moving?))).collect();
+        for (id, moving) in moving {
+            self.step(id, moving);
+        }
+        let draining: Vec<Incarnation> = self
+            .roster
+            .members()
+            .filter(|(id, member)| member.standing == Standing::Draining && !self.is_silent(*id))
+            .map(|(id, _)| id)
+            .collect();
+        for process in draining {
+            self.unload(process);
+            self.unseat(process);
+        }
+    }
+
+    /// True when a region may be moved: it was not moved a moment ago.
+    pub(super) fn is_settled(&self, id: RegionId) -> bool {
+        let served_ms = self.facts.journal.served_for_ms(id, self.facts.now_ms);
+        served_ms.is_none_or(|served_ms| served_ms >= self.facts.config.settle_ms)
+    }
+
+    /// A region is to be served by another process.
+    pub(super) fn begin_move(&mut self, id: RegionId, to: Incarnation) {
+        let Some(region) = self.roster.regions.get_mut(&id) else { return };
+        let moving = Move { to, stop_after: None };
+        region.moving = Some(moving);
+        self.step(id, moving);
+    }
+
+    fn step(&mut self, id: RegionId, moving: Move) {
+        let stop_at = self.tick() + self.facts.config.handover_ticks;
+        let ready = self.is_ready(moving.to);
+        let served = self.is_served(id);
+        let Some(region) = self.roster.regions.get_mut(&id) else { return };
+        if !ready || !served || region.server == moving.to {
+            // Somebody fell silent, or the target wants to leave itself. The server goes on as if nothing had been.
+            region.moving = None;
+            return;
+        }
+        let Some(seat) = region.backup.filter(|seat| seat.process == moving.to) else {
+            self.seat(id, Some(moving.to));
+            return;
+        };
+        if !region.protected {
+            return;
+        }
+        let Some(stop_after) = moving.stop_after else {
+            region.moving = Some(Move { stop_after: Some(stop_at), ..moving });
+            return;
+        };
+        let report = self.facts.heard.report(region.server, id, region.epoch);
+        let stopped = report.is_some_and(|report| {
+            report.service == Service::Stopped
+                && report.life == seat.life
+                && report.kept.is_some_and(|kept| kept >= stop_after)
+        });
+        let due_us = self.roster.timeline.as_ref().map_or(0, |timeline| timeline.due_us(stop_after));
+        let patience_us = self.facts.config.handover_ms.saturating_mul(1000);
+        if stopped || self.now_us() >= due_us.saturating_add(patience_us) {
+            self.promote(id);
+        }
+    }
+
+    /// Begins to move one region of a process that wants to leave, unless one moves already. Whoever keeps a region is
+    /// the best to serve it next: no copy has to be made.
+    fn unload(&mut self, process: Incarnation) {
+        if self.roster.held().any(|(_, region)| region.server == process && region.moving.is_some()) {
+            return;
+        }
+        let movable = self.roster.held().find(|(id, region)| region.server == process && self.is_settled(*id));
+        let Some((id, region)) = movable else { return };
+        let keeper = region.backup.map(|seat| seat.process).filter(|keeper| self.is_ready(*keeper));
+        if let Some(to) = keeper.or_else(|| self.idlest(Some(process))) {
+            self.begin_move(id, to);
+        }
+    }
+
+    /// Moves one backup away from a process that wants to leave. Only when every other backup has everything: a region
+    /// is without protection until its new one is seeded, and that should not happen to many at once.
+    fn unseat(&mut self, process: Incarnation) {
+        let keeps = |id: &Incarnation| *id == process;
+        let here = self.roster.held().find(|(id, region)| {
+            region.backup.is_some_and(|seat| keeps(&seat.process)) && region.moving.is_none() && self.is_served(*id)
+        });
+        let Some((id, region)) = here else { return };
+        let unprotected = self.roster.held().any(|(other, region)| {
+            let elsewhere = region.backup.is_some_and(|seat| !keeps(&seat.process));
+            other != id && elsewhere && !region.protected && self.is_served(other)
+        });
+        if unprotected {
+            return;
+        }
+        match self.idlest(Some(region.server)) {
+            Some(next) => self.seat(id, Some(next)),
+            // Nobody else is left. Let it go once it serves nothing itself.
+            None if self.roster.load(process).0 == 0 => self.seat(id, None),
+            None => {}
+        }
+    }
+}
