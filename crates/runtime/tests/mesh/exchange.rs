@@ -25,6 +25,7 @@ fn ordered_frames_arrive_in_order_both_ways() {
             assert_eq!((got.from, got.role, got.incarnation), (name(from), Role::Node, 1));
             assert_eq!(got.bytes, at.to_le_bytes().repeat(1 + at as usize % 300));
         }
+        until("all is counted", || peer(mesh, from).sent + peer(mesh, from).received == 1_000);
         let stats = peer(mesh, from);
         assert_eq!((stats.sent, stats.received, stats.dropped, stats.lost, stats.unread), (500, 500, 0, 0, 0));
         assert_eq!(stats.sent_bytes, stats.received_bytes);
