@@ -20,7 +20,7 @@ mod transport;
 use bytes::Bytes;
 use quinn::{Endpoint, TokioRuntime, VarInt};
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -135,7 +135,7 @@ impl Mesh {
             });
         }
         let bind = |source| MeshError::Bind { address: listen, source };
-        let socket = UdpSocket::bind(listen).map_err(bind)?;
+        let socket = transport::bind(listen).map_err(bind)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("mesh")

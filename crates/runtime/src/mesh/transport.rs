@@ -2,6 +2,9 @@
 
 use quinn::{ClientConfig, EndpointConfig, IdleTimeout, ServerConfig, TransportConfig, VarInt};
 use quinn_proto::HashedConnectionIdGenerator;
+use socket2::SockRef;
+use std::io;
+use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +38,19 @@ const FIRST_RTT: Duration = Duration::from_millis(50);
 /// Connections that wait to be looked at, and bytes that each may send until then.
 const INCOMING_MAX: usize = 64;
 const INCOMING_BYTES: u64 = 16 << 10;
+
+/// Bytes that the socket holds while the network's thread is busy. With the usual fifth of a megabyte a burst loses
+/// packets. The system may grant less.
+const SOCKET_BYTES: usize = 2 << 20;
+
+/// The socket that everything goes through.
+pub(crate) fn bind(listen: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::bind(listen)?;
+    let options = SockRef::from(&socket);
+    let _ = options.set_recv_buffer_size(SOCKET_BYTES);
+    let _ = options.set_send_buffer_size(SOCKET_BYTES);
+    Ok(socket)
+}
 
 /// How a process receives connections.
 pub(crate) fn server_config(identity: &Identity) -> ServerConfig {

@@ -76,8 +76,9 @@ pub(crate) fn introduce(mesh: &Mesh, others: &[(&str, SocketAddr)]) {
 /// Two processes that know each other, not necessarily connected yet.
 pub(crate) fn pair(certs: &Certs, first: &str, second: &str) -> (Mesh, Mesh) {
     let (a, b) = (start(certs, first), start(certs, second));
-    introduce(&a, &[(second, b.address())]);
+    // The first makes the connection. The second knows it by then, so that nothing is refused on the way.
     introduce(&b, &[(first, a.address())]);
+    introduce(&a, &[(second, b.address())]);
     (a, b)
 }
 

@@ -82,11 +82,11 @@ fn updates_of_any_size_arrive() {
 #[test]
 fn the_longest_frame_arrives() {
     let certs = certs("longest", &["node-0", "node-1"]);
-    let (a, _b) = pair(&certs, "node-0", "node-1");
+    let (a, b) = pair(&certs, "node-0", "node-1");
     until_connected(&a, "node-1");
     assert!(a.send(&name("node-1"), vec![7; FRAME_BYTES_MAX], Delivery::Ordered));
     assert!(!a.send(&name("node-1"), vec![7; FRAME_BYTES_MAX + 1], Delivery::Ordered));
-    assert_eq!(receive(&_b).bytes, vec![7; FRAME_BYTES_MAX]);
+    assert_eq!(receive(&b).bytes, vec![7; FRAME_BYTES_MAX]);
 }
 
 #[test]
