@@ -31,6 +31,8 @@ enum Command {
     Inspect(commands::inspect::Inspect),
     /// Run a whole cluster under virtual time, from one seed
     Universe(commands::universe::Universe),
+    /// Make a private CA and certificates for the processes of a cluster
+    Certs(commands::certs::Certs),
     /// Measure what the system reaches
     Lab(commands::lab::Lab),
 }
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Replay(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Universe(command) => command.run(),
+        Command::Certs(command) => command.run(),
         Command::Lab(command) => command.run(),
     };
     exit::report(outcome)

@@ -4,6 +4,7 @@
 //! what is here decides when a tick runs and how bytes travel, never what a tick does.
 
 mod board;
+pub mod certs;
 mod client_queue;
 mod clock;
 mod doors;
@@ -12,6 +13,7 @@ mod gateway_thread;
 mod http;
 pub mod inspect;
 pub mod links;
+pub mod mesh;
 mod metrics;
 mod node_thread;
 pub mod offset;

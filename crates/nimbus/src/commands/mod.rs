@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod certs;
 pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod inspect;
