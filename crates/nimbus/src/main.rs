@@ -1,10 +1,12 @@
 //! The one binary. Each command has a file of its own in `commands`.
 
+mod cluster_file;
 mod commands;
 mod exit;
 mod worlds;
 
 use clap::{Parser, Subcommand};
+use nimbus::runtime::mesh::Role;
 use std::process::ExitCode;
 
 /// One seamless physics world on many servers.
@@ -31,6 +33,14 @@ enum Command {
     Inspect(commands::inspect::Inspect),
     /// Run a whole cluster under virtual time, from one seed
     Universe(commands::universe::Universe),
+    /// Run all processes of a cluster on this host
+    Cluster(commands::cluster::Cluster),
+    /// Run the coordinator of a cluster
+    Coordinator(commands::roles::RoleArgs),
+    /// Run a node of a cluster
+    Node(commands::roles::RoleArgs),
+    /// Run a gateway of a cluster
+    Gateway(commands::roles::RoleArgs),
     /// Make a private CA and certificates for the processes of a cluster
     Certs(commands::certs::Certs),
     /// Measure what the system reaches
@@ -46,6 +56,10 @@ fn main() -> ExitCode {
         Command::Replay(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Universe(command) => command.run(),
+        Command::Cluster(command) => command.run(),
+        Command::Coordinator(args) => args.run(Role::Coordinator),
+        Command::Node(args) => args.run(Role::Node),
+        Command::Gateway(args) => args.run(Role::Gateway),
         Command::Certs(command) => command.run(),
         Command::Lab(command) => command.run(),
     };

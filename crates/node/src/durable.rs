@@ -19,6 +19,10 @@ pub struct Durability {
     pub seeds: u64,
     /// Bytes sent to the backup, repetitions included.
     pub bytes_sent: u64,
+    /// The life of the backup that is written to; zero for none.
+    pub life: u32,
+    /// The last tick that it has. None until it has been given everything: then the region is protected.
+    pub kept: Option<Tick>,
     /// By how many ticks the backup is behind.
     pub lag_ticks: u64,
     /// Items from neighbours that wait until it is certain that they will stand.
@@ -34,6 +38,8 @@ impl Node {
             records: self.stream.records,
             seeds: self.stream.seeds,
             bytes_sent: self.stream.bytes_sent,
+            life: self.stream.life(),
+            kept: self.stream.kept_by_backup(),
             lag_ticks: if self.config.durable { self.now.since(self.stream.kept()) } else { 0 },
             commits_waiting: self.inbox.uncertain(self.gate()),
             promotions: self.epoch - 1,

@@ -34,6 +34,8 @@ pub(crate) struct RecordStream {
     /// A backup of that life answers; without one nothing is written.
     writing: bool,
     wants_seed: bool,
+    /// The life of the backup that was last given everything.
+    seeded: u32,
     /// Number of the newest piece in `queue`.
     last: u64,
     queue: VecDeque<Piece>,
@@ -84,6 +86,9 @@ impl RecordStream {
             self.queue_bytes -= piece.bytes.len();
             if piece.ends && piece.kind != PieceKind::Snapshot {
                 self.kept = self.kept.max(piece.tick);
+            }
+            if piece.ends && piece.kind == PieceKind::Seed {
+                self.seeded = self.life;
             }
         }
         if progress {
@@ -183,6 +188,11 @@ impl RecordStream {
     /// The life of the backup that is written to.
     pub(crate) fn life(&self) -> u32 {
         self.life
+    }
+
+    /// The last tick that the present backup has; none until it has been given everything.
+    pub(crate) fn kept_by_backup(&self) -> Option<Tick> {
+        (self.writing && self.life > 0 && self.seeded == self.life).then_some(self.kept)
     }
 
     /// The last tick that is kept.

@@ -31,6 +31,11 @@ impl Doors {
         changes
     }
 
+    /// True when no server of this process has one.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Gives every server a change. When one of them cannot take it, none of them gets it.
     ///
     /// A server that dies while this runs misses the change; the others and whoever asked make it all the same.

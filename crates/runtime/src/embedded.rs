@@ -138,6 +138,14 @@ impl EmbeddedCluster {
 }
 
 impl ClusterHandle {
+    pub(crate) fn new(
+        events: mpsc::Sender<ClientEvent>,
+        board: Arc<Board>,
+        next_client: Arc<AtomicU32>,
+    ) -> ClusterHandle {
+        ClusterHandle { events, board, next_client }
+    }
+
     /// What can be looked up.
     pub fn board(&self) -> &Arc<Board> {
         &self.board

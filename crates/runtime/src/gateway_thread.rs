@@ -141,6 +141,9 @@ impl GatewayThread {
     }
 
     fn grant(&mut self, request: Request, time: &RealTime) -> Result<(), String> {
+        if self.doors.is_empty() {
+            return Err("the clock and the world of a cluster belong to its coordinator".to_owned());
+        }
         match request {
             Request::Reset => self.load(self.world.clone(), time)?,
             Request::Scene(name) => {

@@ -7,6 +7,7 @@ mod board;
 pub mod certs;
 mod client_queue;
 mod clock;
+pub mod cluster;
 mod doors;
 mod embedded;
 mod gateway_thread;

@@ -1,4 +1,4 @@
-//! In-memory links between the servers and the gateway of one process.
+//! Links between the servers and the gateways of a world: in memory within a process, over the mesh between processes.
 //!
 //! Frames travel as bytes, as they would between machines. Every link is bounded: a frame that finds it full is dropped
 //! and counted, and the lanes send what mattered again.
@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::mesh::{Delivery, Mesh, ProcessName};
+
 /// Most frames that wait at one receiver.
 pub const LINK_FRAMES_MAX: usize = 1024;
 
@@ -17,7 +19,14 @@ pub const LINK_FRAMES_MAX: usize = 1024;
 #[derive(Clone, Default)]
 pub struct Links {
     ends: Arc<RwLock<BTreeMap<Address, SyncSender<Vec<u8>>>>>,
+    far: Arc<RwLock<Option<Far>>>,
     lost: Arc<Lost>,
+}
+
+/// Where those are who do not listen in this process.
+struct Far {
+    mesh: Arc<Mesh>,
+    routes: BTreeMap<Address, ProcessName>,
 }
 
 /// Frames that did not arrive, by reason.
@@ -58,12 +67,30 @@ impl Links {
 
     /// Sends a frame to where it is addressed.
     pub fn send(&self, frame: &Frame) {
-        let ends = self.ends.read().unwrap_or_else(PoisonError::into_inner);
-        match ends.get(&frame.to) {
-            Some(end) if end.try_send(frame.encode()).is_ok() => {}
-            Some(_) => count(&self.lost.full),
-            None => count(&self.lost.unknown),
+        if !self.deliver(frame.to, || frame.encode()) {
+            let far = self.far.read().unwrap_or_else(PoisonError::into_inner);
+            match far.as_ref().and_then(|far| Some((&far.mesh, far.routes.get(&frame.to)?))) {
+                // The mesh counts what it drops.
+                Some((mesh, process)) => _ = mesh.send(process, frame.encode(), Delivery::of(&frame.content)),
+                None => count(&self.lost.unknown),
+            }
         }
+    }
+
+    /// Hands a frame to whoever listens at an address in this process; false when nobody does.
+    pub fn deliver(&self, to: Address, bytes: impl FnOnce() -> Vec<u8>) -> bool {
+        let ends = self.ends.read().unwrap_or_else(PoisonError::into_inner);
+        let Some(end) = ends.get(&to) else { return false };
+        if end.try_send(bytes()).is_err() {
+            count(&self.lost.full);
+        }
+        true
+    }
+
+    /// Says in which processes those are who do not listen here.
+    pub fn route(&self, mesh: &Arc<Mesh>, routes: BTreeMap<Address, ProcessName>) {
+        let far = Far { mesh: mesh.clone(), routes };
+        *self.far.write().unwrap_or_else(PoisonError::into_inner) = Some(far);
     }
 
     /// Frames dropped because the receiver's link was full or closed.

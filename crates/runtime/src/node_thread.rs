@@ -6,6 +6,7 @@ use nimbus_wire::Frame;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use tokio::sync::mpsc::Receiver;
+use tokio::sync::mpsc::error::TryRecvError;
 
 use crate::clock::Clock;
 use crate::links::{LinkEnd, Links};
@@ -69,7 +70,9 @@ impl NodeThread {
         self.note_mark();
         let mut told_era = None;
         while let Some(wake) = self.pace.wait(self.node.now()) {
-            self.listen(wake);
+            if !self.listen(wake) {
+                break;
+            }
             // Only real time can be late.
             if matches!(*self.pace, Pace::RealTime(_)) {
                 self.node.wake(clock.now().as_micros() as u64);
@@ -98,16 +101,22 @@ impl NodeThread {
         }
     }
 
-    fn listen(&mut self, wake: Wake) {
-        while let Ok(change) = self.changes.try_recv() {
-            // A node that has too many changes waiting refuses more; whoever sends them waits for each to be made.
-            self.node.schedule(change);
+    /// Takes what has arrived. False when its door is gone: it is not to serve any more.
+    fn listen(&mut self, wake: Wake) -> bool {
+        loop {
+            match self.changes.try_recv() {
+                // A node that has too many changes waiting refuses more; whoever sends them waits for each to be made.
+                Ok(change) => _ = self.node.schedule(change),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return false,
+            }
         }
         let node = &mut self.node;
         match &*self.pace {
             Pace::RealTime(_) => self.inbox.drain(|frame| node.handle(frame)),
             Pace::LockStep(_) => self.inbox.drain_before(wake.due, |frame| node.handle(frame)),
         }
+        true
     }
 
     fn run_due(&mut self, wake: Wake, clock: &Clock) {

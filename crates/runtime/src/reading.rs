@@ -1,7 +1,7 @@
 //! What each server shows of itself while it runs: figures for people and monitoring, never inputs of a core.
 
 use nimbus_model::{RegionId, Tick};
-use nimbus_node::{Counters, Node};
+use nimbus_node::{Counters, Durability, Node};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -48,6 +48,8 @@ pub struct Reading {
     pub late_ticks: u64,
     /// Touches that nobody took in time.
     pub contacts_dropped: u64,
+    /// How well its word is kept.
+    pub durability: Durability,
     /// The latest ticks, in no order.
     pub samples: Vec<Sample>,
     next_sample: usize,
@@ -84,6 +86,7 @@ impl Reading {
         self.counters = *node.counters();
         self.unacknowledged = node.queues().map(|(_, length, _)| length).sum();
         self.held = node.held();
+        self.durability = node.durability();
         self.has_place = node.map().regions().binary_search(&self.region).is_ok();
     }
 }

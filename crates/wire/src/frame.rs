@@ -167,6 +167,16 @@ impl Frame {
         bytes
     }
 
+    /// From whom to whom bytes claim to be, without looking at the rest.
+    pub fn addresses(bytes: &[u8]) -> Result<(Address, Address), DecodeError> {
+        let mut rest = Bytes(bytes);
+        let [version, _] = rest.take()?;
+        if version != PROTOCOL_VERSION {
+            return Err(DecodeError::Version(version));
+        }
+        Ok((Address::decode(rest.take()?)?, Address::decode(rest.take()?)?))
+    }
+
     /// Bytes from outside as a frame, or why they are none.
     pub fn decode(bytes: &[u8]) -> Result<Frame, DecodeError> {
         if bytes.len() > FRAME_BYTES_MAX {

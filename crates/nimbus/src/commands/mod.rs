@@ -2,10 +2,12 @@
 
 pub(crate) mod certs;
 pub(crate) mod check;
+pub(crate) mod cluster;
 pub(crate) mod demo;
 pub(crate) mod inspect;
 pub(crate) mod lab;
 pub(crate) mod record;
 pub(crate) mod replay;
+pub(crate) mod roles;
 pub(crate) mod run;
 pub(crate) mod universe;

@@ -1,0 +1,68 @@
+//! `nimbus coordinator`, `nimbus node`, `nimbus gateway`: one process of a cluster.
+
+use anyhow::Context;
+use clap::Args;
+use nimbus::runtime::cluster::{GatewayProcess, run_coordinator, run_node};
+use nimbus::runtime::mesh::{ProcessName, Role};
+use nimbus::runtime::{Clock, Signals, Web};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::cluster_file;
+use crate::exit::Verdict;
+
+/// Which process of which cluster.
+#[derive(Args)]
+pub(crate) struct RoleArgs {
+    /// The file that describes the cluster
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// Which of its processes this is; may be left out when the file has only one of the role
+    #[arg(long)]
+    name: Option<String>,
+}
+
+impl RoleArgs {
+    pub(crate) fn run(self, role: Role) -> anyhow::Result<Verdict> {
+        let described = cluster_file::read(&self.config)?;
+        let name = match &self.name {
+            Some(name) => ProcessName::new(name)?,
+            None => {
+                let mut named = described.setup.places.iter().filter(|(_, place)| place.role == role);
+                let (first, second) = (named.next(), named.next());
+                let (name, _) = first.filter(|_| second.is_none()).with_context(|| {
+                    format!("say with --name which {} of {} this is", role.as_str(), self.config.display())
+                })?;
+                name.clone()
+            }
+        };
+        let ended = Arc::new(AtomicBool::new(false));
+        let mut signals = Signals::listen()?;
+        let flag = ended.clone();
+        std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            signals.wait();
+            flag.store(true, Ordering::Relaxed);
+        })?;
+        let ends = || ended.load(Ordering::Relaxed);
+        let token = Clock::unix_us().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(std::process::id());
+        println!("{name}: started");
+        match role {
+            Role::Coordinator => {
+                run_coordinator(&described.setup, &name, token, ends, |note| println!("{name}: {note:?}"))?;
+            }
+            Role::Node => run_node(&described.setup, &name, token, ends, |what| println!("{name}: {what}"))?,
+            Role::Gateway => {
+                let address = described.http.get(&name).context("a gateway needs an `http` address")?;
+                let listening = Web::listen(address.ip(), address.port())?;
+                let gateway = GatewayProcess::start(&described.setup, &name, token)?;
+                let web = listening.serve(gateway.handle());
+                println!("{name}: open http://{}/", web.address());
+                let outcome = gateway.run(ends);
+                web.stop();
+                outcome?;
+            }
+        }
+        Ok(Verdict::Good)
+    }
+}

@@ -1,0 +1,192 @@
+//! Being a member: joining, heartbeats, the newest roster, and the common time.
+
+use nimbus_control::{
+    FromCoordinator, Heartbeat, Incarnation, Join, RegionReport, Role as Part, Roster, ToCoordinator,
+};
+use nimbus_model::Tick;
+use nimbus_wire::{Address, Frame, GatewayId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::post::Post;
+use super::setup::{ClusterError, ClusterSetup};
+use crate::clock::Clock;
+use crate::mesh::{Delivery, Mesh, PeerConfig, ProcessName, Received, Role};
+use crate::offset::ClockOffset;
+use crate::pace::RealTime;
+
+/// How often a process says that it is there.
+const BEAT_EVERY: Duration = Duration::from_millis(100);
+/// A timeline that is off by less is left alone.
+const OFF_MAX: Duration = Duration::from_micros(500);
+
+/// What a message amounts to.
+pub(super) enum Heard {
+    /// A frame for somebody in this process, from somebody who lives where it came from.
+    Frame(Address, Vec<u8>),
+    /// There is a newer roster.
+    Roster(Arc<Roster>),
+    /// Nothing that concerns others.
+    Nothing,
+}
+
+/// This process among the others.
+pub(super) struct Member {
+    pub(super) mesh: Arc<Mesh>,
+    setup: ClusterSetup,
+    wish: Join,
+    process: Option<Incarnation>,
+    roster: Option<Arc<Roster>>,
+    offset: ClockOffset,
+    clock: Clock,
+    beat_at: Duration,
+    /// Frames that came from a process that does not house their sender: of former servers, or forged.
+    pub(super) misplaced: u64,
+}
+
+impl Member {
+    pub(super) fn new(
+        setup: &ClusterSetup,
+        name: &ProcessName,
+        role: Role,
+        token: u64,
+    ) -> Result<Member, ClusterError> {
+        let mesh = setup.connect(name, role)?;
+        let part = if role == Role::Gateway { Part::Gateway } else { Part::Node };
+        let address = setup.places.get(name).map_or_else(String::new, |place| place.address.to_string());
+        Ok(Member {
+            mesh,
+            setup: setup.clone(),
+            wish: Join { name: name.as_str().to_owned(), role: part, address, token },
+            process: None,
+            roster: None,
+            offset: ClockOffset::default(),
+            clock: Clock::start(),
+            beat_at: Duration::ZERO,
+            misplaced: 0,
+        })
+    }
+
+    /// The number it has, once it is a member.
+    pub(super) fn process(&self) -> Option<Incarnation> {
+        self.process
+    }
+
+    /// Takes what another process sent.
+    pub(super) fn hear(&mut self, received: Received) -> Result<Heard, ClusterError> {
+        let from_coordinator = received.role == Role::Coordinator;
+        match Post::decode(received.bytes) {
+            Some(Post::Frame(bytes)) => {
+                let Ok((from, to)) = Frame::addresses(&bytes) else { return Ok(Heard::Nothing) };
+                if self.house_of(from) == Some(received.from.as_str()) {
+                    return Ok(Heard::Frame(to, bytes));
+                }
+                self.misplaced += 1;
+            }
+            Some(Post::ClockTold(sent, clock)) if from_coordinator => {
+                self.offset.note(sent, clock, Clock::unix_us());
+            }
+            Some(Post::FromCoordinator(message)) if from_coordinator => return self.obey(message),
+            _ => {}
+        }
+        Ok(Heard::Nothing)
+    }
+
+    fn obey(&mut self, message: FromCoordinator) -> Result<Heard, ClusterError> {
+        match message {
+            FromCoordinator::Welcome { token, process, roster } if token == self.wish.token => {
+                self.process = Some(process);
+                Ok(self.learn(roster))
+            }
+            FromCoordinator::Roster(roster) => Ok(self.learn(roster)),
+            FromCoordinator::Fenced { process, why, .. } if self.process == Some(process) => {
+                Err(ClusterError::Fenced(why.to_string()))
+            }
+            // A name is taken until its former bearer is given up; asking again will help.
+            FromCoordinator::Refused { .. }
+            | FromCoordinator::Welcome { .. }
+            | FromCoordinator::Fenced { .. }
+            | FromCoordinator::NotLeading { .. } => Ok(Heard::Nothing),
+        }
+    }
+
+    fn learn(&mut self, roster: Arc<Roster>) -> Heard {
+        if self.process.is_none() || self.roster.as_ref().is_some_and(|known| known.revision >= roster.revision) {
+            return Heard::Nothing;
+        }
+        let mut peers = self.setup.peers(|role| role == Role::Coordinator);
+        for (_, member) in roster.members() {
+            let role = if member.role == Part::Gateway { Role::Gateway } else { Role::Node };
+            if let (Ok(name), Ok(address)) = (ProcessName::new(&member.name), member.address.parse()) {
+                peers.insert(name, PeerConfig { role, address: Some(address) });
+            }
+        }
+        self.mesh.set_peers(peers);
+        self.roster = Some(roster.clone());
+        Heard::Roster(roster)
+    }
+
+    /// Says that it is there when that is due, and asks what time it is.
+    pub(super) fn beat(&mut self, tick: Tick, regions: impl FnOnce() -> Vec<RegionReport>) {
+        if self.clock.now() < self.beat_at {
+            return;
+        }
+        self.beat_at = self.clock.now() + BEAT_EVERY;
+        let message = match (self.process, &self.roster) {
+            (Some(process), Some(roster)) => {
+                ToCoordinator::Heartbeat(Heartbeat { process, revision: roster.revision, tick, regions: regions() })
+            }
+            _ => ToCoordinator::Join(self.wish.clone()),
+        };
+        let bytes = Post::ToCoordinator(message).encode();
+        for name in self.setup.peers(|role| role == Role::Coordinator).keys() {
+            self.mesh.send(name, bytes.clone(), Delivery::Ordered);
+            self.mesh.send(name, Post::ClockAsked(Clock::unix_us()).encode(), Delivery::Latest);
+        }
+    }
+
+    /// Brings a timeline into line with the roster's, by the coordinator's clock.
+    pub(super) fn align(&self, time: &RealTime) {
+        let Some(timeline) = self.roster.as_ref().and_then(|roster| roster.timeline.as_ref()) else { return };
+        let now_us = Clock::unix_us().saturating_add_signed(self.offset.ahead_us().unwrap_or(0));
+        let next = timeline.tick_at(now_us).map_or(Tick(0), Tick::next);
+        let wait = Duration::from_micros(timeline.due_us(next).saturating_sub(now_us));
+        let moment = time.now() + wait;
+        let planned = time.look(|timeline, _| timeline.when(next));
+        if planned.is_none_or(|planned| planned.abs_diff(moment) > OFF_MAX) {
+            time.with(|timeline, now| timeline.align(next, moment, now));
+        }
+    }
+
+    /// Where everybody is who does not live in this process.
+    pub(super) fn routes(&self) -> BTreeMap<Address, ProcessName> {
+        let Some(roster) = &self.roster else { return BTreeMap::new() };
+        let regions = roster.held().map(|(id, _)| id);
+        let addresses = regions.flat_map(|id| [Address::Region(id), Address::Backup(id)]).chain([gateway()]);
+        let elsewhere = |address: Address| {
+            let name = self.house_of(address).filter(|name| *name != self.wish.name)?;
+            Some((address, ProcessName::new(name).ok()?))
+        };
+        addresses.filter_map(elsewhere).collect()
+    }
+
+    /// The process in which somebody lives, as the roster has it.
+    fn house_of(&self, address: Address) -> Option<&str> {
+        let roster = self.roster.as_ref()?;
+        let name = |process| Some(roster.member(process)?.name.as_str());
+        match address {
+            Address::Region(id) => name(roster.regions.get(&id).filter(|region| region.lost.is_none())?.server),
+            Address::Backup(id) => name(roster.regions.get(&id)?.backup?.process),
+            Address::Gateway(_) => roster
+                .members()
+                .find(|(_, member)| member.role == Part::Gateway)
+                .map(|(_, member)| member.name.as_str()),
+        }
+    }
+}
+
+/// The address of the cluster's gateway.
+pub(super) fn gateway() -> Address {
+    Address::Gateway(GatewayId(0))
+}

@@ -1,0 +1,17 @@
+//! A world on real processes: a coordinator, nodes that serve regions and keep backups, and gateways.
+//!
+//! Every process has the same picture, the roster, from the coordinator, and does what it says. Bodies never wait for
+//! the coordinator: it can be away for as long as nothing else changes.
+
+mod coordinator;
+mod file_store;
+mod gateway;
+mod member;
+mod node;
+mod post;
+mod setup;
+
+pub use coordinator::run_coordinator;
+pub use gateway::GatewayProcess;
+pub use node::run_node;
+pub use setup::{ClusterError, ClusterSetup, Place};

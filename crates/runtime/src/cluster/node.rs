@@ -1,0 +1,263 @@
+//! A node as a process: it serves the regions and keeps the backups that the roster gives it.
+
+use nimbus_control::{Birth, Change as Announced, Keep, RegionReport, Roster, Serve, Service};
+use nimbus_model::{RegionId, Tick};
+use nimbus_node::{Backup, Change, Node, NodeConfig};
+use nimbus_wire::{Address, Frame};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::mpsc::{Sender, channel};
+
+use super::member::{Heard, Member};
+use super::setup::{ClusterError, ClusterSetup};
+use crate::links::Links;
+use crate::mesh::{ProcessName, Role};
+use crate::node_thread::{NodeEnd, NodeThread};
+use crate::pace::{Pace, RealTime};
+use crate::reading::Gauge;
+use crate::servers::GATEWAY;
+
+/// How long it waits for the network at most before it looks after itself.
+const POLL: Duration = Duration::from_millis(10);
+/// Most changes of the world that wait at a server's door.
+const CHANGES_MAX: usize = 64;
+
+/// A region that is served here.
+struct Served {
+    duty: Serve,
+    door: Sender<Change>,
+    /// Changes that it has been told.
+    told: Vec<Change>,
+    gauge: Gauge,
+    thread: JoinHandle<NodeEnd>,
+}
+
+struct Host {
+    setup: ClusterSetup,
+    member: Member,
+    links: Links,
+    pace: Option<Arc<Pace>>,
+    served: BTreeMap<RegionId, Served>,
+    kept: BTreeMap<RegionId, (Keep, Backup)>,
+    /// Regions whose server could not come into being, and the epoch of it.
+    failed: BTreeMap<RegionId, u32>,
+}
+
+/// Runs a node until `ends` says so, or until it is told that it is no member any more. `tell` gets what people should
+/// know.
+pub fn run_node(
+    setup: &ClusterSetup,
+    name: &ProcessName,
+    token: u64,
+    mut ends: impl FnMut() -> bool,
+    mut tell: impl FnMut(String),
+) -> Result<(), ClusterError> {
+    let member = Member::new(setup, name, Role::Node, token)?;
+    let mut host = Host {
+        setup: setup.clone(),
+        member,
+        links: Links::default(),
+        pace: None,
+        served: BTreeMap::new(),
+        kept: BTreeMap::new(),
+        failed: BTreeMap::new(),
+    };
+    let outcome = loop {
+        if ends() {
+            break Ok(());
+        }
+        if let Err(error) = host.turn(&mut tell) {
+            break Err(error);
+        }
+    };
+    host.stop();
+    outcome
+}
+
+impl Host {
+    fn turn(&mut self, tell: &mut impl FnMut(String)) -> Result<(), ClusterError> {
+        let mesh = self.member.mesh.clone();
+        mesh.wait(POLL);
+        let mut newest = None;
+        let mut outcome = Ok(());
+        mesh.drain(|received| match self.member.hear(received) {
+            Ok(Heard::Frame(to, bytes)) => self.take(to, bytes),
+            Ok(Heard::Roster(roster)) => newest = Some(roster),
+            Ok(Heard::Nothing) => {}
+            Err(error) => outcome = Err(error),
+        });
+        outcome?;
+        if let Some(roster) = newest {
+            self.follow(&roster, tell)?;
+        }
+        if let Some(time) = self.pace.as_deref().and_then(Pace::real_time) {
+            self.member.align(time);
+        }
+        let tick = self.served.values().map(|served| served.gauge.read().tick).min().unwrap_or(Tick(0));
+        let (served, failed) = (&self.served, &self.failed);
+        self.member.beat(tick, || reports(served, failed));
+        Ok(())
+    }
+
+    /// A frame for somebody here. Backups answer at once; servers look when they wake.
+    fn take(&mut self, to: Address, bytes: Vec<u8>) {
+        let Address::Backup(region) = to else {
+            self.links.deliver(to, || bytes);
+            return;
+        };
+        let mut answers = Vec::new();
+        if let (Some((_, backup)), Ok(frame)) = (self.kept.get_mut(&region), Frame::decode(&bytes)) {
+            backup.handle(frame, &mut answers);
+        }
+        answers.iter().for_each(|answer| self.links.send(answer));
+    }
+
+    /// Does what a roster says.
+    fn follow(&mut self, roster: &Roster, tell: &mut impl FnMut(String)) -> Result<(), ClusterError> {
+        let Some(process) = self.member.process() else { return Ok(()) };
+        self.links.route(&self.member.mesh, self.member.routes());
+        let duties = roster.duties(process);
+        let ceased: Vec<RegionId> = self
+            .served
+            .iter()
+            .filter(|(region, served)| {
+                !duties.serve.iter().any(|duty| duty.region == **region && duty.epoch == served.duty.epoch)
+            })
+            .map(|(region, _)| *region)
+            .collect();
+        for region in ceased {
+            tell(format!("{region} is served elsewhere now"));
+            self.cease(region);
+        }
+        if roster.timeline.is_some() && self.pace.is_none() {
+            let time = RealTime::start(Tick(0), self.setup.world.tick_hz);
+            self.member.align(&time);
+            self.pace = Some(Arc::new(Pace::RealTime(time)));
+        }
+        for duty in duties.serve {
+            if !self.served.contains_key(&duty.region) && self.failed.get(&duty.region) != Some(&duty.epoch) {
+                self.serve(roster, duty, tell)?;
+            }
+        }
+        self.announce(roster);
+        self.kept.retain(|region, (kept, _)| {
+            duties.keep.iter().any(|keep| keep.region == *region && (keep.life, keep.epoch) == (kept.life, kept.epoch))
+        });
+        for keep in duties.keep {
+            let fresh = || (keep, Backup::new(keep.region, keep.life, keep.epoch, None));
+            self.kept.entry(keep.region).or_insert_with(fresh);
+        }
+        Ok(())
+    }
+
+    /// Begins to serve a region.
+    fn serve(&mut self, roster: &Roster, duty: Serve, tell: &mut impl FnMut(String)) -> Result<(), ClusterError> {
+        let Some(pace) = self.pace.clone() else { return Ok(()) };
+        let node = match duty.birth {
+            Birth::World => {
+                let config = NodeConfig {
+                    origin: duty.origin,
+                    gateways: vec![GATEWAY],
+                    durable: self.setup.count(Role::Node) > 1,
+                    ..NodeConfig::new(duty.region)
+                };
+                Ok(Node::new(config, self.setup.world.clone(), roster.era, (*roster.map).clone(), Tick(0)))
+            }
+            Birth::Promoted { life } => match self.kept.remove(&duty.region) {
+                Some((keep, backup)) if keep.life == life => {
+                    backup.promote(duty.epoch, duty.origin).map_err(|error| error.to_string())
+                }
+                _ => Err("its backup is not here".to_owned()),
+            },
+            Birth::Empty { .. } => Err("regions that begin empty are not supported yet".to_owned()),
+        };
+        let node = match node {
+            Ok(node) => node,
+            Err(why) => {
+                tell(format!("cannot serve {}: {why}", duty.region));
+                self.failed.insert(duty.region, duty.epoch);
+                return Ok(());
+            }
+        };
+        tell(format!("serves {} in epoch {} from tick {}", duty.region, duty.epoch, node.now()));
+        let (door, changes) = channel(CHANGES_MAX);
+        let gauge = Gauge::new(duty.region);
+        let thread = NodeThread {
+            node,
+            runner: 0,
+            pace,
+            links: self.links.clone(),
+            inbox: self.links.open(Address::Region(duty.region)),
+            changes,
+            gauge: gauge.clone(),
+            recorder: None,
+            contacts: None,
+        };
+        let name = format!("server {}", duty.region);
+        let thread = std::thread::Builder::new()
+            .name(name.clone())
+            .spawn(move || thread.run())
+            .map_err(|error| ClusterError::Io(name, error))?;
+        self.served.insert(duty.region, Served { duty, door, told: Vec::new(), gauge, thread });
+        Ok(())
+    }
+
+    /// Tells every server the changes that it has not been told.
+    fn announce(&mut self, roster: &Roster) {
+        for change in &roster.changes {
+            // Another world needs its content, which the roster does not have.
+            let Announced::Map(map) = change else { continue };
+            let change = Change::Map((**map).clone());
+            for served in self.served.values_mut().filter(|served| !served.told.contains(&change)) {
+                if served.door.try_send(change.clone()).is_ok() {
+                    served.told.push(change.clone());
+                }
+            }
+        }
+    }
+
+    fn cease(&mut self, region: RegionId) {
+        if let Some(served) = self.served.remove(&region) {
+            self.links.close(Address::Region(region));
+            drop(served.door);
+            // It ends at its next wake-up. One that panicked has said so on its way.
+            _ = served.thread.join();
+        }
+    }
+
+    fn stop(&mut self) {
+        if let Some(pace) = &self.pace {
+            pace.stop();
+        }
+        let regions: Vec<RegionId> = self.served.keys().copied().collect();
+        regions.into_iter().for_each(|region| self.cease(region));
+    }
+}
+
+fn reports(served: &BTreeMap<RegionId, Served>, failed: &BTreeMap<RegionId, u32>) -> Vec<RegionReport> {
+    let running = served.iter().map(|(region, served)| {
+        let reading = served.gauge.read();
+        let durability = reading.durability;
+        RegionReport {
+            region: *region,
+            epoch: served.duty.epoch,
+            service: if reading.alive { Service::Running } else { Service::Failed },
+            bodies: reading.bodies as u32,
+            step_us: reading.step_quantile(0.5).as_micros() as u32,
+            life: durability.life,
+            kept: durability.kept,
+        }
+    });
+    let failed = failed.iter().filter(|(region, _)| !served.contains_key(region)).map(|(region, epoch)| RegionReport {
+        region: *region,
+        epoch: *epoch,
+        service: Service::Failed,
+        bodies: 0,
+        step_us: 0,
+        life: 0,
+        kept: None,
+    });
+    running.chain(failed).collect()
+}

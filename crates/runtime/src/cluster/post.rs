@@ -1,0 +1,74 @@
+//! What goes over the mesh. Frames begin with the version of the protocol; everything else with a byte above all of those.
+
+use nimbus_control::{FromCoordinator, ToCoordinator};
+
+const TO_COORDINATOR: u8 = 0xf0;
+const FROM_COORDINATOR: u8 = 0xf1;
+const CLOCK_ASKED: u8 = 0xf2;
+const CLOCK_TOLD: u8 = 0xf3;
+
+/// One message between processes.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Post {
+    /// Between servers, gateways and backups; not decoded yet.
+    Frame(Vec<u8>),
+    /// A process speaks to its coordinator.
+    ToCoordinator(ToCoordinator),
+    /// The coordinator speaks to a process.
+    FromCoordinator(FromCoordinator),
+    /// What does your calendar say? With what ours said, microseconds.
+    ClockAsked(u64),
+    /// The question again, and the answer.
+    ClockTold(u64, u64),
+}
+
+impl Post {
+    /// The message as bytes.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let tagged = |tag: u8, body: &[u8]| [&[tag], body].concat();
+        match self {
+            Post::Frame(bytes) => bytes.clone(),
+            Post::ToCoordinator(message) => tagged(TO_COORDINATOR, &message.encode()),
+            Post::FromCoordinator(message) => tagged(FROM_COORDINATOR, &message.encode()),
+            Post::ClockAsked(sent) => tagged(CLOCK_ASKED, &sent.to_le_bytes()),
+            Post::ClockTold(sent, clock) => tagged(CLOCK_TOLD, &[sent.to_le_bytes(), clock.to_le_bytes()].concat()),
+        }
+    }
+
+    /// Bytes from a process as a message; none when they are not one.
+    pub(super) fn decode(bytes: Vec<u8>) -> Option<Post> {
+        let (&tag, body) = bytes.split_first()?;
+        let number = |at: usize| Some(u64::from_le_bytes(body.get(at..at + 8)?.try_into().ok()?));
+        match tag {
+            TO_COORDINATOR => ToCoordinator::decode(body).ok().map(Post::ToCoordinator),
+            FROM_COORDINATOR => FromCoordinator::decode(body).ok().map(Post::FromCoordinator),
+            CLOCK_ASKED if body.len() == 8 => Some(Post::ClockAsked(number(0)?)),
+            CLOCK_TOLD if body.len() == 16 => Some(Post::ClockTold(number(0)?, number(8)?)),
+            tag if tag < TO_COORDINATOR => Some(Post::Frame(bytes)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nimbus_control::Incarnation;
+
+    #[test]
+    fn messages_survive_the_mesh_and_nonsense_is_none() {
+        let posts = [
+            Post::Frame(vec![nimbus_wire::PROTOCOL_VERSION, 1, 2, 3]),
+            Post::ToCoordinator(ToCoordinator::Drain(Incarnation(3))),
+            Post::FromCoordinator(FromCoordinator::NotLeading { leader: Some("coordinator-1".to_owned()) }),
+            Post::ClockAsked(7),
+            Post::ClockTold(7, u64::MAX),
+        ];
+        for post in posts {
+            assert_eq!(Post::decode(post.encode()), Some(post));
+        }
+        for bytes in [vec![], vec![0xff], vec![TO_COORDINATOR, 9, 9], vec![CLOCK_ASKED; 3], vec![CLOCK_TOLD; 9]] {
+            assert_eq!(Post::decode(bytes.clone()), None, "{bytes:?}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What every process of a cluster is told at its start: who there is, and where.
+
+use nimbus_model::World;
+use nimbus_space::PartitionMap;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::mesh::{
+    ClusterName, Hello, Identity, IdentityError, Mesh, MeshConfig, MeshError, NameError, PeerConfig, ProcessName, Role,
+};
+use crate::servers::StartError;
+
+/// One process: what it is for and where it listens for the others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// What it is for.
+    pub role: Role,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+/// A whole cluster, as its file describes it.
+#[derive(Clone)]
+pub struct ClusterSetup {
+    /// The cluster's name.
+    pub name: ClusterName,
+    /// Where the certificates are.
+    pub certs: PathBuf,
+    /// Every process.
+    pub places: BTreeMap<ProcessName, Place>,
+    /// The world it begins with.
+    pub world: Arc<World>,
+    /// Its first partition.
+    pub map: PartitionMap,
+    /// Where a coordinator keeps the roster.
+    pub store: PathBuf,
+}
+
+/// Why a process of a cluster cannot start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterError {
+    /// A name that is none.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The process is not in the file.
+    #[error("the cluster's file has no {role} called `{name}`; add it, or choose another with --name")]
+    NoPlace {
+        /// The role.
+        role: Role,
+        /// The name.
+        name: ProcessName,
+    },
+    /// Its certificate cannot be used.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// The network cannot be used.
+    #[error(transparent)]
+    Mesh(#[from] MeshError),
+    /// The world cannot be run.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The coordinator cannot work.
+    #[error("the coordinator cannot start: {0}")]
+    Coordinator(String),
+    /// The coordinator will not have this process.
+    #[error("the coordinator refuses `{0}`: {1}")]
+    Refused(ProcessName, String),
+    /// Others have taken over what this process did.
+    #[error("this process is no member any more: {0}")]
+    Fenced(String),
+    /// A file or thread.
+    #[error("{0}: {1}")]
+    Io(String, std::io::Error),
+}
+
+impl ClusterSetup {
+    /// Joins the network as one of the processes, with the coordinators as its first peers; a coordinator knows everybody.
+    pub(super) fn connect(&self, name: &ProcessName, role: Role) -> Result<Arc<Mesh>, ClusterError> {
+        let place = self.places.get(name).filter(|place| place.role == role);
+        let place = place.ok_or_else(|| ClusterError::NoPlace { role, name: name.clone() })?;
+        let identity = Identity::load(&self.certs, name)?;
+        let hello = Hello::new(self.name.clone(), &identity, 0);
+        let mesh = Mesh::start(MeshConfig { listen: place.address, identity, hello })?;
+        mesh.set_peers(self.peers(|peer| role == Role::Coordinator || peer == Role::Coordinator));
+        Ok(Arc::new(mesh))
+    }
+
+    /// Processes of some roles, as the mesh wants to know them.
+    pub(super) fn peers(&self, of: impl Fn(Role) -> bool) -> BTreeMap<ProcessName, PeerConfig> {
+        let places = self.places.iter().filter(|(_, place)| of(place.role));
+        places
+            .map(|(name, place)| (name.clone(), PeerConfig { role: place.role, address: Some(place.address) }))
+            .collect()
+    }
+
+    /// How many processes of a role there are.
+    pub(super) fn count(&self, role: Role) -> usize {
+        self.places.values().filter(|place| place.role == role).count()
+    }
+}
