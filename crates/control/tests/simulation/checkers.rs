@@ -21,8 +21,8 @@ pub(crate) struct Truth {
     pub(crate) restarts: BTreeSet<RegionId>,
     /// When each term got into the store.
     terms: BTreeMap<u64, u64>,
-    /// Since when a region could be served and was not.
-    unserved_since: BTreeMap<RegionId, u64>,
+    /// Since when a region could be served and was not, and in which term: a new leader has to listen first.
+    unserved_since: BTreeMap<RegionId, (u64, u64)>,
     pub(crate) counts: Counts,
 }
 
@@ -95,7 +95,10 @@ impl Truth {
             self.unserved_since.remove(&region);
             return;
         }
-        let since = *self.unserved_since.entry(region).or_insert(now_ms);
+        let term = self.history.last().map_or(0, |roster| roster.term);
+        let known = self.unserved_since.get(&region).filter(|(_, in_term)| *in_term == term);
+        let since = known.map_or(now_ms, |(since, _)| *since);
+        self.unserved_since.insert(region, (since, term));
         if now_ms - since > most_ms {
             self.blame(format!("{region} is not served since {since} ms, although it could be"));
         }
