@@ -29,6 +29,23 @@ fn examples() -> PathBuf {
 }
 
 #[test]
+fn certificates_are_made_once_and_added_to() {
+    let dir = scratch("certs");
+    let path = dir.to_str().unwrap();
+    let first = check(0, &["certs", path]);
+    for part in ["new CA", "coordinator-0.pem", "node-0.pem", "node-3.pem", "gateway-0.pem"] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    let second = check(0, &["certs", path, "--node", "node-0", "--node", "node-4"]);
+    assert!(second.contains("CA kept") && second.contains("kept: ") && second.contains("node-4.pem"), "{second}");
+    let role = check(2, &["certs", path, "--gateway", "node-0"]);
+    assert!(role.contains("`node-0` is a node"), "{role}");
+    assert!(check(2, &["certs", path, "--node", "Not/A/Name"]).contains("is not a name"));
+    assert!(check(2, &["certs", path, "--host", "node-9.node.nimbus"]).contains("neither a host name"));
+    std::fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
 fn a_world_file_is_checked() {
     let good = check(0, &["check", examples().join("hello.toml").to_str().unwrap()]);
     assert!(good.contains("good") && good.contains("`hello`"), "{good}");

@@ -135,7 +135,7 @@ impl Mesh {
             });
         }
         let bind = |source| MeshError::Bind { address: listen, source };
-        let socket = transport::bind(listen).map_err(bind)?;
+        let (socket, window) = transport::bind(listen).map_err(bind)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("mesh")
@@ -143,10 +143,10 @@ impl Mesh {
             .build()
             .map_err(MeshError::Thread)?;
         let inside = runtime.enter();
-        let server = transport::server_config(&identity);
+        let server = transport::server_config(&identity, window);
         let settings = transport::endpoint_config(&identity);
         let mut endpoint = Endpoint::new(settings, Some(server), socket, Arc::new(TokioRuntime)).map_err(bind)?;
-        endpoint.set_default_client_config(transport::client_config(&identity));
+        endpoint.set_default_client_config(transport::client_config(&identity, window));
         let address = endpoint.local_addr().map_err(bind)?;
         drop(inside);
         let shared = Arc::new(Shared {

@@ -19,14 +19,13 @@ pub const KEEP_ALIVE: Duration = Duration::from_millis(200);
 /// Most frames under way at once in streams of their own, in each direction.
 pub(crate) const LATEST_STREAMS_MAX: usize = 8;
 
-/// Bytes of one stream that the receiver has not taken yet.
-const STREAM_WINDOW_BYTES: u32 = 1 << 20;
-
-/// Bytes of all streams of a connection that the receiver has not taken yet.
-const WINDOW_BYTES: u32 = 4 << 20;
+/// Bytes of all streams of a connection that the receiver has not taken yet; one stream has half of that, so that updates
+/// leave room for ownership. Less where the socket has less room: what does not fit there is lost and has to be sent again.
+const WINDOW_BYTES_MIN: usize = 128 << 10;
+const WINDOW_BYTES_MAX: usize = 1 << 20;
 
 /// Bytes that a sender keeps until they are acknowledged.
-const SEND_BYTES: u64 = 4 << 20;
+const SEND_BYTES: u64 = 1 << 20;
 
 /// Bytes of datagrams that wait, at each end.
 pub(crate) const DATAGRAM_BYTES: usize = 256 << 10;
@@ -43,19 +42,21 @@ const INCOMING_BYTES: u64 = 16 << 10;
 /// packets. The system may grant less.
 const SOCKET_BYTES: usize = 2 << 20;
 
-/// The socket that everything goes through.
-pub(crate) fn bind(listen: SocketAddr) -> io::Result<UdpSocket> {
+/// The socket that everything goes through, and how many bytes of streams a connection may send to it at once.
+pub(crate) fn bind(listen: SocketAddr) -> io::Result<(UdpSocket, u32)> {
     let socket = UdpSocket::bind(listen)?;
     let options = SockRef::from(&socket);
     let _ = options.set_recv_buffer_size(SOCKET_BYTES);
     let _ = options.set_send_buffer_size(SOCKET_BYTES);
-    Ok(socket)
+    // About half of a buffer is what the system needs for itself.
+    let room = options.recv_buffer_size()? / 2;
+    Ok((socket, room.clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX) as u32))
 }
 
 /// How a process receives connections.
-pub(crate) fn server_config(identity: &Identity) -> ServerConfig {
+pub(crate) fn server_config(identity: &Identity, window: u32) -> ServerConfig {
     let mut config = ServerConfig::with_crypto(identity.accepts());
-    config.transport_config(Arc::new(transport(1)));
+    config.transport_config(Arc::new(transport(1, window)));
     // Processes do not move. One that does is a new connection.
     config.migration(false);
     config.max_incoming(INCOMING_MAX).incoming_buffer_size(INCOMING_BYTES);
@@ -64,9 +65,9 @@ pub(crate) fn server_config(identity: &Identity) -> ServerConfig {
 }
 
 /// How a process makes connections.
-pub(crate) fn client_config(identity: &Identity) -> ClientConfig {
+pub(crate) fn client_config(identity: &Identity, window: u32) -> ClientConfig {
     let mut config = ClientConfig::new(identity.dials());
-    config.transport_config(Arc::new(transport(0)));
+    config.transport_config(Arc::new(transport(0, window)));
     config
 }
 
@@ -82,7 +83,7 @@ pub(crate) fn endpoint_config(identity: &Identity) -> EndpointConfig {
 }
 
 /// The one ordered stream is opened by the side that dials.
-fn transport(ordered_streams: u32) -> TransportConfig {
+fn transport(ordered_streams: u32, window: u32) -> TransportConfig {
     let mut config = TransportConfig::default();
     config
         .max_concurrent_bidi_streams(VarInt::from_u32(ordered_streams))
@@ -90,8 +91,8 @@ fn transport(ordered_streams: u32) -> TransportConfig {
         .max_idle_timeout(Some(IdleTimeout::from(VarInt::from_u32(IDLE_MS_MAX))))
         .keep_alive_interval(Some(KEEP_ALIVE))
         .initial_rtt(FIRST_RTT)
-        .stream_receive_window(VarInt::from_u32(STREAM_WINDOW_BYTES))
-        .receive_window(VarInt::from_u32(WINDOW_BYTES))
+        .stream_receive_window(VarInt::from_u32(window / 2))
+        .receive_window(VarInt::from_u32(window))
         .send_window(SEND_BYTES)
         .datagram_receive_buffer_size(Some(DATAGRAM_BYTES))
         .datagram_send_buffer_size(DATAGRAM_BYTES);
