@@ -2,6 +2,7 @@
 
 use nimbus_model::{RegionId, Tick};
 use nimbus_node::{Counters, Durability, Node};
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 const SAMPLES_MAX: usize = 300;
 
 /// One tick as it went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// Which.
     pub tick: Tick,
@@ -76,6 +77,34 @@ impl Reading {
         quantile(self.samples.iter().map(|sample| sample.late).collect(), share)
     }
 
+    /// What others may see of it, with the ticks after one that they have seen.
+    pub fn shown(&self, after: Tick) -> Shown {
+        Shown {
+            region: self.region,
+            has_place: self.has_place,
+            tick: self.tick,
+            era: self.era,
+            epoch: self.epoch,
+            bodies: self.bodies as u32,
+            awake: self.awake as u32,
+            arrived: self.counters.arrived,
+            late_ticks: self.late_ticks,
+            samples: self.samples.iter().filter(|sample| sample.tick > after).copied().collect(),
+        }
+    }
+
+    /// Takes over what a server of another process showed. One that has a higher epoch than it is no more.
+    pub fn see(&mut self, shown: Shown) {
+        if shown.epoch < self.epoch || shown.samples.len() > SAMPLES_MAX {
+            return;
+        }
+        self.has_place = shown.has_place;
+        (self.tick, self.era, self.epoch) = (shown.tick, shown.era, shown.epoch);
+        (self.bodies, self.awake) = (shown.bodies as usize, shown.awake as usize);
+        (self.counters.arrived, self.late_ticks) = (shown.arrived, shown.late_ticks);
+        shown.samples.into_iter().for_each(|sample| self.add_sample(sample));
+    }
+
     /// Takes down what a server looks like now.
     pub fn observe(&mut self, node: &Node) {
         self.tick = node.now();
@@ -89,6 +118,31 @@ impl Reading {
         self.durability = node.durability();
         self.has_place = node.map().regions().binary_search(&self.region).is_ok();
     }
+}
+
+/// What a server shows to gateways in other processes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shown {
+    /// The region.
+    pub region: RegionId,
+    /// False while its region has no place in the present map.
+    pub has_place: bool,
+    /// The last tick it completed.
+    pub tick: Tick,
+    /// How often a world has been loaded.
+    pub era: u16,
+    /// Which life of the region this is.
+    pub epoch: u32,
+    /// Bodies it owns.
+    pub bodies: u32,
+    /// How many of them are awake.
+    pub awake: u32,
+    /// Bodies that arrived since the world was loaded.
+    pub arrived: u64,
+    /// Ticks that began more than one tick too late.
+    pub late_ticks: u64,
+    /// The latest ticks.
+    pub samples: Vec<Sample>,
 }
 
 /// A reading that its server writes and others copy.

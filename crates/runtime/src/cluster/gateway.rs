@@ -18,6 +18,7 @@ use crate::gateway_thread::{EVENTS_MAX, GatewayThread};
 use crate::links::Links;
 use crate::mesh::{ProcessName, Role};
 use crate::pace::{Pace, RealTime};
+use crate::reading::Gauge;
 use crate::servers::GATEWAY;
 
 /// How long it waits for the network at most before it looks after itself.
@@ -28,6 +29,8 @@ pub struct GatewayProcess {
     member: Member,
     links: Links,
     pace: Arc<Pace>,
+    /// By region, in order.
+    gauges: Vec<Gauge>,
     thread: JoinHandle<()>,
     handle: ClusterHandle,
 }
@@ -44,7 +47,8 @@ impl GatewayProcess {
         let world = setup.world.clone();
         let shown =
             GatewayReading { alive: true, scene: world.name.clone(), era: 1, speed: 1.0, ..GatewayReading::default() };
-        let board = Arc::new(Board::new(Vec::new(), links.clone(), shown));
+        let gauges: Vec<Gauge> = setup.map.regions().iter().map(|region| Gauge::new(*region)).collect();
+        let board = Arc::new(Board::new(gauges.clone(), links.clone(), shown));
         let config = GatewayConfig { id: GATEWAY, ..GatewayConfig::default() };
         let thread = GatewayThread {
             gateway: Gateway::new(config, Vec::new(), world.clone(), 1, setup.map.clone()),
@@ -64,7 +68,7 @@ impl GatewayProcess {
         let spawned = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || thread.run());
         let thread = spawned.map_err(|error| ClusterError::Io("gateway".to_owned(), error))?;
         let handle = ClusterHandle::new(events, board, Arc::new(AtomicU32::new(1)));
-        Ok(GatewayProcess { member, links, pace, thread, handle })
+        Ok(GatewayProcess { member, links, pace, gauges, thread, handle })
     }
 
     /// A way in for clients.
@@ -92,6 +96,10 @@ impl GatewayProcess {
         mesh.drain(|received| match self.member.hear(received) {
             Ok(Heard::Frame(to, bytes)) => _ = self.links.deliver(to, || bytes),
             Ok(Heard::Roster(_)) => news = true,
+            Ok(Heard::Shown(shown)) => {
+                let gauge = self.gauges.iter().find(|gauge| gauge.read().region == shown.region);
+                gauge.into_iter().for_each(|gauge| gauge.write(|reading| reading.see(shown.clone())));
+            }
             Ok(Heard::Nothing) => {}
             Err(error) => outcome = Err(error),
         });

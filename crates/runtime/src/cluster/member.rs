@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::mesh::{Delivery, Mesh, PeerConfig, ProcessName, Received, Role};
 use crate::offset::ClockOffset;
 use crate::pace::RealTime;
+use crate::reading::Shown;
 
 /// How often a process says that it is there.
 const BEAT_EVERY: Duration = Duration::from_millis(100);
@@ -27,6 +28,8 @@ pub(super) enum Heard {
     Frame(Address, Vec<u8>),
     /// There is a newer roster.
     Roster(Arc<Roster>),
+    /// A server shows itself.
+    Shown(Shown),
     /// Nothing that concerns others.
     Nothing,
 }
@@ -84,6 +87,11 @@ impl Member {
                 }
                 self.misplaced += 1;
             }
+            Some(Post::Shown(shown))
+                if self.house_of(Address::Region(shown.region)) == Some(received.from.as_str()) =>
+            {
+                return Ok(Heard::Shown(shown));
+            }
             Some(Post::ClockTold(sent, clock)) if from_coordinator => {
                 self.offset.note(sent, clock, Clock::unix_us());
             }
@@ -100,7 +108,10 @@ impl Member {
                 Ok(self.learn(roster))
             }
             FromCoordinator::Roster(roster) => Ok(self.learn(roster)),
-            FromCoordinator::Fenced { process, why, .. } if self.process == Some(process) => {
+            FromCoordinator::Fenced { process, revision, why }
+                if self.process == Some(process)
+                    && self.roster.as_ref().is_none_or(|known| known.revision <= revision) =>
+            {
                 Err(ClusterError::Fenced(why.to_string()))
             }
             // A name is taken until its former bearer is given up; asking again will help.
@@ -127,10 +138,21 @@ impl Member {
         Heard::Roster(roster)
     }
 
-    /// Says that it is there when that is due, and asks what time it is.
-    pub(super) fn beat(&mut self, tick: Tick, regions: impl FnOnce() -> Vec<RegionReport>) {
+    /// Tells every gateway how a server does.
+    pub(super) fn show(&self, shown: Shown) {
+        let Some(roster) = &self.roster else { return };
+        let bytes = Post::Shown(shown).encode();
+        for (_, member) in roster.members().filter(|(_, member)| member.role == Part::Gateway) {
+            if let Ok(name) = ProcessName::new(&member.name) {
+                self.mesh.send(&name, bytes.clone(), Delivery::Ordered);
+            }
+        }
+    }
+
+    /// Says that it is there when that is due, and asks what time it is. True when it was due.
+    pub(super) fn beat(&mut self, tick: Tick, regions: impl FnOnce() -> Vec<RegionReport>) -> bool {
         if self.clock.now() < self.beat_at {
-            return;
+            return false;
         }
         self.beat_at = self.clock.now() + BEAT_EVERY;
         let message = match (self.process, &self.roster) {
@@ -144,6 +166,7 @@ impl Member {
             self.mesh.send(name, bytes.clone(), Delivery::Ordered);
             self.mesh.send(name, Post::ClockAsked(Clock::unix_us()).encode(), Delivery::Latest);
         }
+        true
     }
 
     /// Brings a timeline into line with the roster's, by the coordinator's clock.

@@ -31,6 +31,8 @@ struct Served {
     /// Changes that it has been told.
     told: Vec<Change>,
     gauge: Gauge,
+    /// The last tick that gateways have been shown.
+    shown: Tick,
     thread: JoinHandle<NodeEnd>,
 }
 
@@ -85,7 +87,7 @@ impl Host {
         mesh.drain(|received| match self.member.hear(received) {
             Ok(Heard::Frame(to, bytes)) => self.take(to, bytes),
             Ok(Heard::Roster(roster)) => newest = Some(roster),
-            Ok(Heard::Nothing) => {}
+            Ok(Heard::Nothing | Heard::Shown(_)) => {}
             Err(error) => outcome = Err(error),
         });
         outcome?;
@@ -97,7 +99,13 @@ impl Host {
         }
         let tick = self.served.values().map(|served| served.gauge.read().tick).min().unwrap_or(Tick(0));
         let (served, failed) = (&self.served, &self.failed);
-        self.member.beat(tick, || reports(served, failed));
+        if self.member.beat(tick, || reports(served, failed)) {
+            for served in self.served.values_mut() {
+                let shown = served.gauge.read().shown(served.shown);
+                served.shown = shown.tick;
+                self.member.show(shown);
+            }
+        }
         Ok(())
     }
 
@@ -200,7 +208,7 @@ impl Host {
             .name(name.clone())
             .spawn(move || thread.run())
             .map_err(|error| ClusterError::Io(name, error))?;
-        self.served.insert(duty.region, Served { duty, door, told: Vec::new(), gauge, thread });
+        self.served.insert(duty.region, Served { duty, door, told: Vec::new(), gauge, shown: Tick(0), thread });
         Ok(())
     }
 

@@ -2,10 +2,13 @@
 
 use nimbus_control::{FromCoordinator, ToCoordinator};
 
+use crate::reading::Shown;
+
 const TO_COORDINATOR: u8 = 0xf0;
 const FROM_COORDINATOR: u8 = 0xf1;
 const CLOCK_ASKED: u8 = 0xf2;
 const CLOCK_TOLD: u8 = 0xf3;
+const SHOWN: u8 = 0xf4;
 
 /// One message between processes.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +23,8 @@ pub(super) enum Post {
     ClockAsked(u64),
     /// The question again, and the answer.
     ClockTold(u64, u64),
+    /// How a server does, for people to see.
+    Shown(Shown),
 }
 
 impl Post {
@@ -31,6 +36,7 @@ impl Post {
             Post::ToCoordinator(message) => tagged(TO_COORDINATOR, &message.encode()),
             Post::FromCoordinator(message) => tagged(FROM_COORDINATOR, &message.encode()),
             Post::ClockAsked(sent) => tagged(CLOCK_ASKED, &sent.to_le_bytes()),
+            Post::Shown(shown) => tagged(SHOWN, &bitcode::serialize(shown).expect("plain data always serialises")),
             Post::ClockTold(sent, clock) => tagged(CLOCK_TOLD, &[sent.to_le_bytes(), clock.to_le_bytes()].concat()),
         }
     }
@@ -44,6 +50,7 @@ impl Post {
             FROM_COORDINATOR => FromCoordinator::decode(body).ok().map(Post::FromCoordinator),
             CLOCK_ASKED if body.len() == 8 => Some(Post::ClockAsked(number(0)?)),
             CLOCK_TOLD if body.len() == 16 => Some(Post::ClockTold(number(0)?, number(8)?)),
+            SHOWN => bitcode::deserialize(body).ok().map(Post::Shown),
             tag if tag < TO_COORDINATOR => Some(Post::Frame(bytes)),
             _ => None,
         }
@@ -53,7 +60,9 @@ impl Post {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reading::Reading;
     use nimbus_control::Incarnation;
+    use nimbus_model::Tick;
 
     #[test]
     fn messages_survive_the_mesh_and_nonsense_is_none() {
@@ -63,6 +72,7 @@ mod tests {
             Post::FromCoordinator(FromCoordinator::NotLeading { leader: Some("coordinator-1".to_owned()) }),
             Post::ClockAsked(7),
             Post::ClockTold(7, u64::MAX),
+            Post::Shown(Reading::default().shown(Tick(0))),
         ];
         for post in posts {
             assert_eq!(Post::decode(post.encode()), Some(post));
