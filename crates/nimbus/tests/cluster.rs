@@ -1,6 +1,7 @@
 //! A cluster of real processes over real sockets: it comes up, and nothing is lost when one of them is killed.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::disallowed_methods, reason = "real processes take real time")]
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
