@@ -29,6 +29,17 @@ fn examples() -> PathBuf {
 }
 
 #[test]
+fn a_process_that_the_cluster_file_does_not_have_is_refused() {
+    let file = examples().join("cluster.toml");
+    let said = check(2, &["node", "--config", file.to_str().unwrap(), "--name", "node-9"]);
+    assert!(said.contains("no node called `node-9`"), "{said}");
+    let said = check(2, &["node", "--config", file.to_str().unwrap()]);
+    assert!(said.contains("--name which node"), "{said}");
+    let said = check(2, &["cluster", examples().join("hello.toml").to_str().unwrap()]);
+    assert!(said.contains("is no cluster file"), "{said}");
+}
+
+#[test]
 fn certificates_are_made_once_and_added_to() {
     let dir = scratch("certs");
     let path = dir.to_str().unwrap();
