@@ -13,8 +13,9 @@ use std::time::Duration;
 use crate::cluster_file;
 use crate::exit::Verdict;
 
-/// How often it looks whether a process has died.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How often it looks whether a process has died. Each start takes a number that is never given again, so one that dies
+/// over and over is not started too often.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Run all processes of a cluster on this host
 #[derive(Args)]

@@ -1,7 +1,7 @@
 //! Being a member: joining, heartbeats, the newest roster, and the common time.
 
 use nimbus_control::{
-    FromCoordinator, Heartbeat, Incarnation, Join, RegionReport, Role as Part, Roster, ToCoordinator,
+    FromCoordinator, Heartbeat, Incarnation, Join, Refusal, RegionReport, Role as Part, Roster, ToCoordinator,
 };
 use nimbus_model::Tick;
 use nimbus_wire::{Address, Frame, GatewayId};
@@ -114,7 +114,11 @@ impl Member {
             {
                 Err(ClusterError::Fenced(why.to_string()))
             }
-            // A name is taken until its former bearer is given up; asking again will help.
+            FromCoordinator::Refused { token, reason } if token == self.wish.token => match reason {
+                // A name is taken until its former bearer is given up; asking again will help.
+                Refusal::NameTaken(_) => Ok(Heard::Nothing),
+                Refusal::Full | Refusal::Exhausted => Err(ClusterError::Refused(reason.to_string())),
+            },
             FromCoordinator::Refused { .. }
             | FromCoordinator::Welcome { .. }
             | FromCoordinator::Fenced { .. }

@@ -65,8 +65,8 @@ pub enum ClusterError {
     #[error("the coordinator cannot start: {0}")]
     Coordinator(String),
     /// The coordinator will not have this process.
-    #[error("the coordinator refuses `{0}`: {1}")]
-    Refused(ProcessName, String),
+    #[error("the coordinator refuses this process: {0}")]
+    Refused(String),
     /// Others have taken over what this process did.
     #[error("this process is no member any more: {0}")]
     Fenced(String),
