@@ -9,6 +9,10 @@ use clap::{Parser, Subcommand};
 use nimbus::runtime::mesh::Role;
 use std::process::ExitCode;
 
+/// Contacts, frames and records are many small allocations of short life, see docs/performance.md.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// One seamless physics world on many servers.
 #[derive(Parser)]
 #[command(name = "nimbus", version, about, arg_required_else_help = true)]

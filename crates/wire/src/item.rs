@@ -54,6 +54,7 @@ pub struct Transfer {
     /// The bodies and their new epochs, in order of id.
     pub claims: Vec<Claim>,
     /// The group, encoded. Opaque here, so that a receiver that cannot read it can still give it back unharmed.
+    #[serde(with = "serde_bytes")]
     pub payload: Vec<u8>,
     /// Commands that bodies of the group have obeyed lately, so that none is obeyed again by their next owner.
     pub obeyed: Vec<(Nid, Vec<CommandRef>)>,

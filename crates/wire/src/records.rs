@@ -39,6 +39,7 @@ pub struct Piece {
     /// The last part of its record.
     pub ends: bool,
     /// The part itself.
+    #[serde(with = "serde_bytes")]
     pub bytes: Vec<u8>,
 }
 
