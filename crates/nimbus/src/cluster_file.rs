@@ -20,6 +20,11 @@ struct ClusterFile {
     name: String,
     scene: Option<String>,
     world: Option<PathBuf>,
+    #[serde(default = "default_seed")]
+    seed: u64,
+    #[serde(default = "default_scale")]
+    scale: f32,
+    regions: Option<u16>,
     #[serde(default = "default_certs")]
     certs: PathBuf,
     #[serde(default = "default_store")]
@@ -35,6 +40,7 @@ struct ClusterFile {
 struct ProcessEntry {
     name: String,
     address: SocketAddr,
+    operator: Option<SocketAddr>,
 }
 
 #[derive(Deserialize)]
@@ -43,10 +49,19 @@ struct GatewayEntry {
     name: String,
     address: SocketAddr,
     http: SocketAddr,
+    operator: Option<SocketAddr>,
 }
 
 fn default_certs() -> PathBuf {
     PathBuf::from("certs")
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+fn default_scale() -> f32 {
+    1.0
 }
 
 fn default_store() -> PathBuf {
@@ -65,28 +80,30 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Described> {
     let file: ClusterFile = toml::from_str(&text).with_context(|| format!("{} is no cluster file", path.display()))?;
     let beside = |relative: &Path| path.parent().unwrap_or(Path::new("")).join(relative);
     let (mut places, mut http) = (BTreeMap::new(), BTreeMap::new());
-    let mut add = |name: &str, role: Role, address: SocketAddr| {
+    let mut operators = BTreeMap::new();
+    let mut add = |name: &str, role: Role, address: SocketAddr, operator: Option<SocketAddr>| {
         let name = ProcessName::new(name)?;
+        operators.extend(operator.map(|operator| (name.clone(), operator)));
         if places.insert(name.clone(), Place { role, address }).is_some() {
             bail!("{}: two processes are called `{name}`; give each its own name", path.display());
         }
         Ok(name)
     };
-    for ProcessEntry { name, address } in &file.coordinator {
-        add(name, Role::Coordinator, *address)?;
+    for ProcessEntry { name, address, operator } in &file.coordinator {
+        add(name, Role::Coordinator, *address, *operator)?;
     }
-    for ProcessEntry { name, address } in &file.node {
-        add(name, Role::Node, *address)?;
+    for ProcessEntry { name, address, operator } in &file.node {
+        add(name, Role::Node, *address, *operator)?;
     }
-    for GatewayEntry { name, address, http: web } in &file.gateway {
-        http.insert(add(name, Role::Gateway, *address)?, *web);
+    for GatewayEntry { name, address, http: web, operator } in &file.gateway {
+        http.insert(add(name, Role::Gateway, *address, *operator)?, *web);
     }
-    if file.coordinator.len() != 1 || file.node.is_empty() || file.gateway.len() > 1 {
-        bail!("{}: list one [[coordinator]], at least one [[node]] and at most one [[gateway]]", path.display());
+    if file.coordinator.len() != 1 || file.node.is_empty() {
+        bail!("{}: list one [[coordinator]] and at least one [[node]]", path.display());
     }
-    let nodes = file.node.len() as u16;
+    let regions = file.regions.unwrap_or(file.node.len() as u16);
     let world: World = match (&file.scene, &file.world) {
-        (Some(scene), None) => worlds::scene(scene, nodes, 1, 1.0)?,
+        (Some(scene), None) => worlds::scene(scene, regions, file.seed, file.scale)?,
         (None, Some(world)) => worlds::file(&beside(world))?,
         _ => bail!("{}: say either `scene` or `world`", path.display()),
     };
@@ -96,6 +113,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Described> {
         certs: beside(&file.certs),
         store: beside(&file.store),
         places,
+        operators,
         world: Arc::new(world),
         map,
     };

@@ -2,7 +2,7 @@
 
 use nimbus_control::{Config, Coordinator, Genesis, Input, Link, Note, Output, Role as Part, Roster, ToCoordinator};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::file_store::FileStore;
@@ -10,6 +10,8 @@ use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
 use crate::clock::Clock;
 use crate::mesh::{Delivery, Mesh, ProcessName, Received, Role};
+use crate::metrics;
+use crate::operator::{Facts, Operator, Page};
 
 /// How often the core is told that time passes, at least.
 const POLL: Duration = Duration::from_millis(20);
@@ -40,11 +42,14 @@ pub fn run_coordinator(
     let mesh = setup.connect(name, Role::Coordinator)?;
     let links: BTreeMap<ProcessName, Link> = setup.places.keys().cloned().zip((0..).map(Link)).collect();
     let mut process = Desk { core, store, mesh, links, clock };
+    let shown: Arc<Mutex<Option<Arc<Roster>>>> = Arc::default();
+    let _operator = setup.operators.get(name).map(|at| Operator::start(*at, facts(&shown))).transpose()?;
     process.act(Input::Lead, &mut tell);
     while !ends() {
         process.mesh.clone().wait(POLL);
         process.mesh.clone().drain(|received| process.hear(received, &mut tell));
         process.act(Input::Time, &mut tell);
+        *shown.lock().unwrap_or_else(PoisonError::into_inner) = process.core.roster().cloned();
     }
     Ok(())
 }
@@ -116,5 +121,20 @@ fn speaks_for_itself(roster: Option<&Arc<Roster>>, from: &ProcessName, role: Rol
         }
         ToCoordinator::Heartbeat(beat) => is_named(&beat.process),
         ToCoordinator::Drain(process) => is_named(process),
+    }
+}
+
+/// What operators may ask of a coordinator: the roster, which says who serves what, who is protected, and what is lost.
+fn facts(shown: &Arc<Mutex<Option<Arc<Roster>>>>) -> Facts {
+    let read = |shown: &Mutex<Option<Arc<Roster>>>| shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let (ready, figures, page) = (shown.clone(), shown.clone(), shown.clone());
+    let page: Page = Box::new(move |_| {
+        let roster = read(&page).ok_or("it has read no roster yet")?;
+        serde_json::to_value(&*roster).map_err(|error| error.to_string())
+    });
+    Facts {
+        unready: Box::new(move || read(&ready).is_none().then(|| "it has read no roster yet".to_owned())),
+        metrics: Box::new(move || read(&figures).map_or_else(String::new, |roster| metrics::render_roster(&roster))),
+        pages: BTreeMap::from([("/api/roster", page)]),
     }
 }

@@ -76,6 +76,11 @@ impl Member {
         self.process
     }
 
+    /// The newest roster it has; zero before the first.
+    pub(super) fn revision(&self) -> u64 {
+        self.roster.as_ref().map_or(0, |roster| roster.revision)
+    }
+
     /// Takes what another process sent.
     pub(super) fn hear(&mut self, received: Received) -> Result<Heard, ClusterError> {
         let from_coordinator = received.role == Role::Coordinator;
@@ -190,7 +195,8 @@ impl Member {
     pub(super) fn routes(&self) -> BTreeMap<Address, ProcessName> {
         let Some(roster) = &self.roster else { return BTreeMap::new() };
         let regions = roster.held().map(|(id, _)| id);
-        let addresses = regions.flat_map(|id| [Address::Region(id), Address::Backup(id)]).chain([gateway()]);
+        let gateways = self.gateways().into_iter().map(Address::Gateway);
+        let addresses = regions.flat_map(|id| [Address::Region(id), Address::Backup(id)]).chain(gateways);
         let elsewhere = |address: Address| {
             let name = self.house_of(address).filter(|name| *name != self.wish.name)?;
             Some((address, ProcessName::new(name).ok()?))
@@ -205,15 +211,16 @@ impl Member {
         match address {
             Address::Region(id) => name(roster.regions.get(&id).filter(|region| region.lost.is_none())?.server),
             Address::Backup(id) => name(roster.regions.get(&id)?.backup?.process),
-            Address::Gateway(_) => roster
-                .members()
-                .find(|(_, member)| member.role == Part::Gateway)
-                .map(|(_, member)| member.name.as_str()),
+            Address::Gateway(GatewayId(number)) => {
+                let member = roster.member(Incarnation(number))?;
+                (member.role == Part::Gateway).then_some(member.name.as_str())
+            }
         }
     }
-}
 
-/// The address of the cluster's gateway.
-pub(super) fn gateway() -> Address {
-    Address::Gateway(GatewayId(0))
+    /// The gateways that there are. Each start of one has its own number.
+    pub(super) fn gateways(&self) -> Vec<GatewayId> {
+        let members = self.roster.iter().flat_map(|roster| roster.members());
+        members.filter(|(_, member)| member.role == Part::Gateway).map(|(process, _)| GatewayId(process.0)).collect()
+    }
 }

@@ -4,6 +4,7 @@
 //! the coordinator: it can be away for as long as nothing else changes.
 
 mod coordinator;
+mod desk;
 mod file_store;
 mod gateway;
 mod member;
