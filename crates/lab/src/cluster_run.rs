@@ -42,12 +42,15 @@ pub(crate) struct RegionFacts {
     pub(crate) tick: Tick,
     pub(crate) began_after: Option<Tick>,
     pub(crate) began_us: Option<u64>,
+    pub(crate) lost_ticks: u64,
 }
 
 /// What a node tells about itself.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct NodeFacts {
+    /// Frames of those who serve their region no more, and connections of those who are no members.
     pub(crate) misplaced_frames: u64,
+    pub(crate) refused_connections: u64,
     pub(crate) regions: Vec<RegionFacts>,
 }
 

@@ -2,7 +2,8 @@
 
 use nimbus_control::{Incarnation, Roster};
 use nimbus_model::{RegionId, Rng, Tick};
-use std::collections::BTreeSet;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::cluster_run::{ClusterPlan, ClusterRun, Count, is_possible, pause};
@@ -66,6 +67,8 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     let stalls_pass = stalls.iter().all(Stall::passes);
     rows.extend(stalls.iter().map(Stall::row));
     rows.extend([coordinator.1, gateway.1]);
+    let (roll_passes, rolled) = roll(&cluster)?;
+    rows.extend(rolled);
     progress(1.0);
 
     let lost: usize = done.iter().map(|kill| kill.lost).sum();
@@ -77,6 +80,7 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
         && longest <= STEPPING_MAX_S
         && rollback <= ROLLBACK_MAX_TICKS
         && stalls_pass
+        && roll_passes
         && coordinator.0
         && gateway.0;
     let undisturbed = |calm: bool| if calm { "disturbed no body" } else { "DISTURBED BODIES" };
@@ -104,7 +108,8 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
                 "{kills} kills with {} bodies at the end: {lost} lost, {doubled} doubled; stepping again after {longest:.3} s \
                  at most (bar {STEPPING_MAX_S} s), {rollback} ticks undone at most (bar {ROLLBACK_MAX_TICKS}). A node that \
                  stood still for {} ms: {} regions changed server; for {} ms: {} of {}, and {} frames of the former \
-                 servers were turned away. Killing the coordinator {}, killing the gateway {}.",
+                 servers were turned away. Killing the coordinator {}, killing the gateway {}. \
+                 Restarting every process in turn {}.",
                 done.last().map_or(0, |kill| kill.bodies),
                 stalls[0].time.as_millis(),
                 stalls[0].moved,
@@ -114,21 +119,41 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
                 stalls[1].rejected,
                 undisturbed(coordinator.0),
                 undisturbed(gateway.0),
+                if roll_passes { "lost nothing" } else { "LOST OR DOUBLED BODIES" },
             ),
         },
     })
 }
 
+/// What every row has.
+struct Found {
+    regions: usize,
+    moved: usize,
+    bodies: usize,
+    lost: usize,
+    doubled: usize,
+}
+
+impl Found {
+    fn row(&self, what: impl Into<Value>, process: &str) -> Row {
+        Row::new()
+            .with("what", what)
+            .with("process", process)
+            .with("its_regions", self.regions)
+            .with("changed_server", self.moved)
+            .with("bodies", self.bodies)
+            .with("lost", self.lost)
+            .with("doubled", self.doubled)
+    }
+}
+
 fn row(number: usize, kill: &Kill) -> Row {
-    Row::new()
-        .with("kill", number)
-        .with("process", kill.node.as_str())
-        .with("regions", kill.regions)
+    let Kill { regions, bodies, lost, doubled, .. } = *kill;
+    Found { regions, moved: regions, bodies, lost, doubled }
+        .row(format!("kill {number}"), &kill.node)
+        .with("rejected", Value::Null)
         .with("stepping_s", kill.stepping_s)
-        .with("rollback_ticks", kill.rollback_ticks)
-        .with("bodies", kill.bodies)
-        .with("lost", kill.lost)
-        .with("doubled", kill.doubled)
+        .with("undone_ticks", kill.rollback_ticks)
 }
 
 /// Kills a random node that serves something, once everything is protected, and sees what becomes of it.
@@ -172,6 +197,7 @@ struct Stall {
     /// Regions that changed server although they were not this node's, or more than once.
     astray: usize,
     rejected: u64,
+    bodies: usize,
     lost: usize,
     doubled: usize,
 }
@@ -185,15 +211,15 @@ impl Stall {
     }
 
     fn row(&self) -> Row {
-        Row::new()
-            .with("kill", format!("stop {} ms", self.time.as_millis()))
-            .with("process", self.node.as_str())
-            .with("regions", self.regions)
-            .with("moved", self.moved)
-            .with("astray", self.astray)
-            .with("frames_rejected", self.rejected)
-            .with("lost", self.lost)
-            .with("doubled", self.doubled)
+        let what = format!("stop {} ms", self.time.as_millis());
+        let found = Found {
+            regions: self.regions,
+            moved: self.moved,
+            bodies: self.bodies,
+            lost: self.lost,
+            doubled: self.doubled,
+        };
+        found.row(what, &self.node).with("rejected", self.rejected)
     }
 }
 
@@ -203,7 +229,10 @@ fn stall(cluster: &ClusterRun, rng: &mut Rng, time: Duration) -> Result<Stall, L
     let (victim, node) = pick(&before, rng);
     let rejected = |cluster: &ClusterRun| -> u64 {
         let others = before.members().filter(|(number, member)| *number != victim && member.name.starts_with("node"));
-        others.filter_map(|(_, member)| cluster.node(&member.name)).map(|facts| facts.misplaced_frames).sum()
+        others
+            .filter_map(|(_, member)| cluster.node(&member.name))
+            .map(|facts| facts.misplaced_frames + facts.refused_connections)
+            .sum()
     };
     let rejected_before = rejected(cluster);
     cluster.signal(&node, "STOP")?;
@@ -212,7 +241,7 @@ fn stall(cluster: &ClusterRun, rng: &mut Rng, time: Duration) -> Result<Stall, L
     // Long enough for a failure to be noticed that was none, and for what was said too late to arrive.
     pause(Duration::from_secs(2));
     let after = cluster.until_protected(NODES)?;
-    let (_, lost, doubled) = audit(cluster)?;
+    let (count, lost, doubled) = audit(cluster)?;
     let mut stall = Stall {
         node,
         time,
@@ -220,6 +249,7 @@ fn stall(cluster: &ClusterRun, rng: &mut Rng, time: Duration) -> Result<Stall, L
         moved: 0,
         astray: 0,
         rejected: rejected(cluster).saturating_sub(rejected_before),
+        bodies: count.present.len(),
         lost,
         doubled,
     };
@@ -250,6 +280,52 @@ fn audit(cluster: &ClusterRun) -> Result<(Count, usize, usize), LabError> {
     Ok((count, lost, doubled))
 }
 
+/// Asks every process in turn to end, as one does to change the release: each is started again.
+fn roll(cluster: &ClusterRun) -> Result<(bool, Vec<Row>), LabError> {
+    let mut rows = Vec::new();
+    let mut passes = true;
+    let mut names: Vec<String> = (0..NODES).map(|i| format!("node-{i}")).collect();
+    names.extend(["gateway-0".to_owned(), "coordinator-0".to_owned()]);
+    for name in names {
+        let before = cluster.until_protected(NODES)?;
+        let lost_ticks = lost_ticks(cluster);
+        cluster.signal(&name, "TERM")?;
+        wait_for_successor(cluster, &name, &before)?;
+        cluster.until_protected(NODES)?;
+        let (count, lost, doubled) = audit(cluster)?;
+        let skipped = lost_ticks_since(cluster, &lost_ticks);
+        passes &= lost == 0 && doubled == 0;
+        let its =
+            before.held().filter(|(_, region)| before.member(region.server).is_some_and(|m| m.name == name)).count();
+        let found = Found { regions: its, moved: its, bodies: count.present.len(), lost, doubled };
+        rows.push(found.row("restart", &name).with("skipped_ticks", skipped));
+    }
+    Ok((passes, rows))
+}
+
+/// Ticks that each life of a region has skipped.
+fn lost_ticks(cluster: &ClusterRun) -> BTreeMap<(RegionId, u32), u64> {
+    cluster.regions().iter().map(|region| ((region.region, region.epoch), region.lost_ticks)).collect()
+}
+
+fn lost_ticks_since(cluster: &ClusterRun, before: &BTreeMap<(RegionId, u32), u64>) -> u64 {
+    let former: BTreeMap<RegionId, u64> = before.iter().map(|((region, _), ticks)| (*region, *ticks)).collect();
+    let now = lost_ticks(cluster);
+    now.iter()
+        .map(|((region, _), ticks)| ticks.saturating_sub(former.get(region).copied().unwrap_or(0)))
+        .max()
+        .unwrap_or(0)
+}
+
+/// Waits until a process that was ended is back.
+fn wait_for_successor(cluster: &ClusterRun, name: &str, before: &Roster) -> Result<Roster, LabError> {
+    cluster.until("the process to be back", || {
+        let roster = cluster.roster()?;
+        let back = roster.members().any(|(number, member)| member.name == name && before.member(number).is_none());
+        (back || name.starts_with("coordinator") && roster.term > before.term).then_some(roster)
+    })
+}
+
 /// Kills a process that serves no region: no region may change its server, and no body its place.
 fn disturb(cluster: &ClusterRun, name: &str) -> Result<(bool, Row), LabError> {
     let before = cluster.until_protected(NODES)?;
@@ -257,23 +333,12 @@ fn disturb(cluster: &ClusterRun, name: &str) -> Result<(bool, Row), LabError> {
     let skipped = |cluster: &ClusterRun| cluster.regions().iter().map(|region| region.epoch).sum::<u32>();
     let epochs = skipped(cluster);
     cluster.signal(name, "KILL")?;
-    let after = cluster.until("the killed process to be back", || {
-        let roster = cluster.roster()?;
-        let back = roster.members().any(|(number, member)| member.name == name && before.member(number).is_none());
-        (back || name.starts_with("coordinator") && roster.term > before.term).then_some(roster)
-    })?;
+    let after = wait_for_successor(cluster, name, &before)?;
     let (count, lost, doubled) = audit(cluster)?;
     let same = epochs_of(&before) == epochs_of(&after) && skipped(cluster) == epochs;
     let calm = same && lost == 0 && doubled == 0 && count.tick > former.tick;
-    let row = Row::new()
-        .with("kill", "last")
-        .with("process", name)
-        .with("regions", 0)
-        .with("stepping_s", 0.0)
-        .with("rollback_ticks", 0)
-        .with("bodies", count.present.len())
-        .with("lost", lost)
-        .with("doubled", doubled);
+    let moved = usize::from(!same);
+    let row = Found { regions: 0, moved, bodies: count.present.len(), lost, doubled }.row("kill", name);
     Ok((calm, row))
 }
 

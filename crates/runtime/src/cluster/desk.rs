@@ -51,7 +51,8 @@ impl Desk {
     /// Everything that operators may ask.
     pub(super) fn facts(&self, links: Links, mesh: Arc<Mesh>) -> Facts {
         let (ready, figures, regions, census) = (self.clone(), self.clone(), self.clone(), self.clone());
-        let regions: Page = Box::new(move |_| Ok(regions.regions()));
+        let network = mesh.clone();
+        let regions: Page = Box::new(move |_| Ok(regions.regions(network.stats().refusals)));
         let census: Page = Box::new(move |arguments| {
             let tick = arguments.get("tick").and_then(|tick| tick.parse().ok()).ok_or("say ?tick=NUMBER")?;
             Ok(json!(census.census(Tick(tick))))
@@ -73,7 +74,7 @@ impl Desk {
         self.lock().values().map(|(gauge, _)| gauge.read()).collect()
     }
 
-    fn regions(&self) -> Value {
+    fn regions(&self, refusals: u64) -> Value {
         let regions: Vec<Value> = self
             .readings()
             .iter()
@@ -101,6 +102,7 @@ impl Desk {
             "revision": self.revision.load(Ordering::Relaxed),
             "keeps": self.keeps.load(Ordering::Relaxed),
             "misplaced_frames": self.misplaced.load(Ordering::Relaxed),
+            "refused_connections": refusals,
             "regions": regions,
         })
     }

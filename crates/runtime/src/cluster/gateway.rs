@@ -132,7 +132,7 @@ impl GatewayProcess {
                 let gauge = self.gauges.iter().find(|gauge| gauge.read().region == shown.region);
                 gauge.into_iter().for_each(|gauge| gauge.write(|reading| reading.see(shown.clone())));
             }
-            Ok(Heard::Nothing) => {}
+            Ok(Heard::Nothing | Heard::Left) => {}
             Err(error) => outcome = Err(error),
         });
         if let Some(roster) = news {

@@ -13,6 +13,7 @@ use tokio::sync::mpsc::{Sender, channel};
 use super::desk::Desk;
 use super::member::{Heard, Member};
 use super::setup::{ClusterError, ClusterSetup};
+use crate::clock::Clock;
 use crate::errand::{Errand, ErrandDesk, Errands};
 use crate::links::Links;
 use crate::mesh::{ProcessName, Role};
@@ -23,6 +24,8 @@ use crate::reading::Gauge;
 
 /// How long it waits for the network at most before it looks after itself.
 const POLL: Duration = Duration::from_millis(10);
+/// How long it stays at the most when it was asked to end, so that others can take over without losing a tick.
+const LEAVE_MAX: Duration = Duration::from_secs(20);
 /// Most changes of the world that wait at a server's door.
 const CHANGES_MAX: usize = 64;
 
@@ -73,12 +76,25 @@ pub fn run_node(
     };
     let facts = host.desk.facts(host.links.clone(), host.member.mesh.clone());
     let _operator = setup.operators.get(name).map(|address| Operator::start(*address, facts)).transpose()?;
+    let clock = Clock::start();
+    let mut leave_by = None;
     let outcome = loop {
-        if ends() {
+        if leave_by.is_none() && ends() {
+            tell("leaves: its regions go to others first".to_owned());
+            host.member.leave();
+            leave_by = Some(clock.now() + LEAVE_MAX);
+        }
+        if leave_by.is_some_and(|by| clock.now() > by || host.member.process().is_none()) {
+            tell("ends before everything it served was taken over".to_owned());
             break Ok(());
         }
-        if let Err(error) = host.turn(&mut tell) {
-            break Err(error);
+        match host.turn(&mut tell) {
+            Ok(false) => {}
+            Ok(true) => {
+                tell("has left".to_owned());
+                break Ok(());
+            }
+            Err(error) => break Err(error),
         }
     };
     host.stop();
@@ -86,18 +102,22 @@ pub fn run_node(
 }
 
 impl Host {
-    fn turn(&mut self, tell: &mut impl FnMut(String)) -> Result<(), ClusterError> {
+    /// Does what there is to do. True when it has left.
+    fn turn(&mut self, tell: &mut impl FnMut(String)) -> Result<bool, ClusterError> {
         let mesh = self.member.mesh.clone();
         mesh.wait(POLL);
         let mut newest = None;
-        let mut outcome = Ok(());
+        let mut outcome = Ok(false);
         mesh.drain(|received| match self.member.hear(received) {
             Ok(Heard::Frame(to, bytes)) => self.take(to, bytes),
             Ok(Heard::Roster(roster)) => newest = Some(roster),
+            Ok(Heard::Left) => outcome = Ok(true),
             Ok(Heard::Nothing | Heard::Shown(_)) => {}
             Err(error) => outcome = Err(error),
         });
-        outcome?;
+        if outcome? {
+            return Ok(true);
+        }
         if let Some(roster) = newest {
             self.follow(&roster, tell)?;
         }
@@ -114,7 +134,7 @@ impl Host {
                 self.member.show(shown);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// A frame for somebody here. Backups answer at once; servers look when they wake.
