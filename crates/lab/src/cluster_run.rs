@@ -43,6 +43,9 @@ pub(crate) struct RegionFacts {
     pub(crate) began_after: Option<Tick>,
     pub(crate) began_us: Option<u64>,
     pub(crate) lost_ticks: u64,
+    pub(crate) arrival_ticks: [u64; 8],
+    pub(crate) ticks_in_transit: u64,
+    pub(crate) body_ticks: u64,
 }
 
 /// What a node tells about itself.

@@ -422,6 +422,7 @@ impl Node {
         probe(Phase::StepBegins);
         let report = self.physics.step();
         probe(Phase::StepEnds);
+        self.counters.body_ticks += self.hosted.len() as u64;
         let asleep = report.fell_asleep.clone();
         let woke = report.woke.clone();
         let lost = report.quarantined.clone();

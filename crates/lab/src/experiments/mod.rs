@@ -6,6 +6,7 @@ mod authority_swap;
 mod collision;
 mod control_schemes;
 mod failover;
+mod handover_latency;
 mod insertion_cost;
 mod node_memory;
 mod node_overhead;
@@ -16,7 +17,7 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 12] = [
+pub(crate) const ALL: [Experiment; 13] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
@@ -24,6 +25,7 @@ pub(crate) const ALL: [Experiment; 12] = [
     transplant::EXPERIMENT,
     authority_swap::EXPERIMENT,
     failover::EXPERIMENT,
+    handover_latency::EXPERIMENT,
     insertion_cost::EXPERIMENT,
     universe_speed::EXPERIMENT,
     node_overhead::EXPERIMENT,
