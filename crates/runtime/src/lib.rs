@@ -10,6 +10,7 @@ mod clock;
 pub mod cluster;
 mod doors;
 mod embedded;
+pub mod etcd;
 mod gateway_thread;
 mod http;
 pub mod inspect;
