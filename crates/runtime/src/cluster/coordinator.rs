@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::calendar::Calendar;
 use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
 use super::store::{Store, Word};
 use crate::clock::Clock;
 use crate::mesh::{Delivery, Mesh, ProcessName, Received, Role};
-use crate::offset::ClockOffset;
 
 /// How often the core is told that time passes, at least.
 const POLL: Duration = Duration::from_millis(20);
@@ -58,6 +58,7 @@ pub fn run_coordinator(
         troubled: false,
         unusable: None,
         calendar: Calendar::default(),
+        ask_time_at: Duration::ZERO,
         clock,
     };
     while !ends() {
@@ -94,32 +95,22 @@ struct Desk {
     /// What people know of a store that cannot be used.
     unusable: Option<Note>,
     calendar: Calendar,
+    /// When the other coordinators are asked what it shows.
+    ask_time_at: Duration,
     clock: Clock,
-}
-
-/// The calendar by which ticks are due: that of the first leader. Whoever takes over goes on with it, as far as it could
-/// be told from afar, so that no tick jumps when machines disagree about the time.
-#[derive(Default)]
-struct Calendar {
-    /// By how much it is ahead of ours, as heard while following.
-    heard: ClockOffset,
-    /// The same, as it is since we lead.
-    ahead_us: i64,
-    /// True from when we lead until another one does.
-    is_ours: bool,
-    ask_at: Duration,
 }
 
 impl Desk {
     fn hear(&mut self, received: Received, tell: &mut impl FnMut(String)) {
         let Some(&link) = self.links.get(&received.from) else { return };
         match Post::decode(received.bytes) {
-            Some(Post::ClockAsked(sent)) if self.calendar.is_ours => {
-                let now = Clock::unix_us().saturating_add_signed(self.calendar.ahead_us);
-                self.mesh.send(&received.from, Post::ClockTold(sent, now).encode(), Delivery::Latest);
+            Some(Post::ClockAsked(sent)) => {
+                if let Some(shown) = self.calendar.shown(Clock::unix_us()) {
+                    self.mesh.send(&received.from, Post::ClockTold(sent, shown).encode(), Delivery::Latest);
+                }
             }
             Some(Post::ClockTold(sent, clock)) if received.role == Role::Coordinator => {
-                self.calendar.heard.note(sent, clock, Clock::unix_us());
+                self.calendar.note(sent, clock, Clock::unix_us());
             }
             Some(Post::ToCoordinator(message))
                 if speaks_for_itself(self.core.roster(), &received.from, received.role, &message) =>
@@ -174,17 +165,14 @@ impl Desk {
             return;
         }
         self.lead_at = self.clock.now() + LEAD_AGAIN;
-        if let Some(ahead_us) = self.calendar.heard.ahead_us().filter(|_| !self.calendar.is_ours) {
-            self.calendar.ahead_us = ahead_us;
-            let zero = Clock::unix_us().saturating_sub(self.clock.now().as_micros() as u64);
-            self.core.set_unix_us_at_zero(zero.saturating_add_signed(ahead_us));
-        }
+        let now_us = self.calendar.inherit(Clock::unix_us());
+        self.core.set_unix_us_at_zero(now_us.saturating_sub(self.clock.now().as_micros() as u64));
         self.act(Input::Lead, tell);
     }
 
     fn follow(&mut self, leader: Option<String>, tell: &mut impl FnMut(String)) {
         if leader.as_deref().is_some_and(|leader| leader != self.name.as_str()) {
-            self.calendar.is_ours = false;
+            self.calendar.hand_over();
             if self.followed != leader {
                 tell(format!("follows {}", leader.as_deref().unwrap_or_default()));
             }
@@ -195,10 +183,10 @@ impl Desk {
 
     /// Asks the other coordinators what time it is; the one that leads answers.
     fn ask_time(&mut self) {
-        if self.calendar.is_ours || self.clock.now() < self.calendar.ask_at {
+        if self.core.leads() || self.clock.now() < self.ask_time_at {
             return;
         }
-        self.calendar.ask_at = self.clock.now() + CLOCK_EVERY;
+        self.ask_time_at = self.clock.now() + CLOCK_EVERY;
         for other in &self.others {
             self.mesh.send(other, Post::ClockAsked(Clock::unix_us()).encode(), Delivery::Latest);
         }
@@ -208,7 +196,9 @@ impl Desk {
     fn act(&mut self, input: Input, tell: &mut impl FnMut(String)) {
         let mut outputs = Vec::new();
         self.core.handle(input, self.clock.now().as_millis() as u64, &mut outputs);
-        self.calendar.is_ours |= self.core.leads();
+        if self.core.leads() {
+            self.calendar.keep();
+        }
         for output in outputs {
             match output {
                 Output::Read { request } => self.store.read(request),

@@ -33,6 +33,11 @@ fn roster(revision: u64, leader: &str) -> Roster {
     }
 }
 
+/// A swap that finds this roster instead.
+fn found(revision: u64, leader: &str) -> Result<(), Option<Box<Roster>>> {
+    Err(Some(Box::new(roster(revision, leader))))
+}
+
 /// A store, and what it said that nobody has waited for yet.
 struct Teller {
     store: EtcdStore,
@@ -84,12 +89,12 @@ impl Teller {
     }
 
     /// Stored, or what is there instead. Asked once.
-    fn swap(&mut self, expect: u64, leader: &str) -> Result<(), Option<Roster>> {
+    fn swap(&mut self, expect: u64, leader: &str) -> Result<(), Option<Box<Roster>>> {
         self.requests += 1;
         self.store.swap(self.requests, expect, roster(expect + 1, leader).encode());
         match self.answer() {
             Some(Input::Stored { .. }) => Ok(()),
-            Some(Input::Conflict { bytes, .. }) => Err(bytes.map(|bytes| Roster::decode(&bytes).unwrap())),
+            Some(Input::Conflict { bytes, .. }) => Err(bytes.map(|bytes| Box::new(Roster::decode(&bytes).unwrap()))),
             other => panic!("{other:?}"),
         }
     }
@@ -135,10 +140,10 @@ fn with_etcd_a_swap_needs_the_revision_that_is_there() {
     let (mut zero, mut one) = (Teller::new(&config, "zero"), Teller::new(&config, "one"));
     assert_eq!(zero.read(), None);
     assert_eq!(zero.swap(0, "zero"), Ok(()));
-    assert_eq!(one.swap(0, "one"), Err(Some(roster(1, "zero"))), "it is there already");
+    assert_eq!(one.swap(0, "one"), found(1, "zero"), "it is there already");
     assert_eq!(one.swap(1, "one"), Ok(()), "what a conflict has shown is known");
-    assert_eq!(zero.swap(1, "zero"), Err(Some(roster(2, "one"))), "another one was quicker");
-    assert_eq!(zero.swap(7, "zero"), Err(Some(roster(2, "one"))), "nobody ever wrote that");
+    assert_eq!(zero.swap(1, "zero"), found(2, "one"), "another one was quicker");
+    assert_eq!(zero.swap(7, "zero"), found(2, "one"), "nobody ever wrote that");
     assert_eq!(zero.swap(2, "zero"), Ok(()));
     assert_eq!(one.read(), Some(roster(3, "zero")));
     // Both at once, over and over: each success is one revision, and none is lost.

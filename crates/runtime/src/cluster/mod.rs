@@ -3,6 +3,7 @@
 //! Every process has the same picture, the roster, from the coordinator, and does what it says. Bodies never wait for
 //! the coordinator: it can be away for as long as nothing else changes.
 
+mod calendar;
 mod coordinator;
 mod etcd_election;
 mod etcd_store;
