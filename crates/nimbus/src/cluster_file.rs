@@ -3,7 +3,7 @@
 use anyhow::{Context, bail};
 use nimbus::model::World;
 use nimbus::runtime::cluster::{ClusterSetup, Place, StoreSetup};
-use nimbus::runtime::etcd::{Endpoint, EtcdConfig, EtcdLogin, EtcdTls, Password};
+use nimbus::runtime::etcd::{Endpoint, EtcdConfig, EtcdLogin, EtcdTls};
 use nimbus::runtime::first_map;
 use nimbus::runtime::mesh::{ClusterName, ProcessName, Role};
 use serde::Deserialize;
@@ -166,11 +166,7 @@ fn etcd(entry: EtcdEntry, beside: &impl Fn(&Path) -> PathBuf) -> anyhow::Result<
     let endpoints: Result<Vec<Endpoint>, _> = entry.endpoints.iter().map(|endpoint| endpoint.parse()).collect();
     let login = match (entry.user, entry.password_file) {
         (None, None) => None,
-        (Some(user), Some(file)) => {
-            let file = beside(&file);
-            let password = std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-            Some(EtcdLogin { user, password: Password::new(password.trim_end_matches(['\r', '\n'])) })
-        }
+        (Some(user), Some(file)) => Some(EtcdLogin { user, password_file: beside(&file) }),
         _ => bail!("`user` and `password_file` go together; write both or neither"),
     };
     let identity = match (entry.certificate, entry.key) {

@@ -79,6 +79,8 @@ fn spawn(endpoint: &Endpoint, data: &Path) -> anyhow::Result<Child> {
         .args(["--listen-client-urls", &url, "--advertise-client-urls", &url])
         .args(["--listen-peer-urls", PEERS, "--initial-advertise-peer-urls", PEERS])
         .args(["--initial-cluster", &format!("default={PEERS}")])
+        // Former rosters are of no use to anybody.
+        .args(["--auto-compaction-retention", "1h"])
         .stdout(output)
         .stderr(errors)
         .spawn();

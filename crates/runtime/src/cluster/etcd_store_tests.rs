@@ -5,7 +5,7 @@
 use super::*;
 use crate::certs::{CertFiles, CertsRequest, make_certs};
 use crate::etcd::server::Server;
-use crate::etcd::{EtcdLogin, EtcdTls, Password};
+use crate::etcd::{EtcdLogin, EtcdTls};
 use nimbus_model::World;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -266,7 +266,11 @@ fn with_etcd_a_user_and_a_password_are_needed_and_never_shown() {
     ask_until_there(&open, "/v3/auth/role/add", &json!({ "name": "root" }));
     ask_until_there(&open, "/v3/auth/user/grant", &json!({ "user": "root", "role": "root" }));
     ask_until_there(&open, "/v3/auth/enable", &json!({}));
-    let login = |password: &str| Some(EtcdLogin { user: "root".to_owned(), password: Password::new(password) });
+    let login = |password: &str| {
+        let password_file = server.dir.join("password");
+        std::fs::write(&password_file, format!("{password}\n")).unwrap();
+        Some(EtcdLogin { user: "root".to_owned(), password_file })
+    };
     let trouble = |word: &Word| match word {
         Word::Trouble(Some(problem)) => Some(problem.clone()),
         _ => None,

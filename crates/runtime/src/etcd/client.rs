@@ -17,7 +17,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 
-use super::config::{Endpoint, EtcdConfig};
+use super::config::{Endpoint, EtcdConfig, EtcdLogin};
 use super::messages::{EtcdError, Token, complaint};
 use super::tls;
 
@@ -40,16 +40,19 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
 pub(crate) struct Client {
     config: Arc<EtcdConfig>,
     tls: Option<TlsConnector>,
+    /// User and password. This type has no `Debug`, so that they cannot be shown.
+    login: Option<(String, String)>,
     turn: usize,
     speaker: Option<Speaker>,
     token: Option<HeaderValue>,
 }
 
 impl Client {
-    /// Reads what `https` needs; connects when it is first asked something.
+    /// Reads what `https` needs, and the password; connects when it is first asked something.
     pub(crate) fn new(config: Arc<EtcdConfig>) -> Result<Client, EtcdError> {
         let tls = config.tls().map(tls::connector).transpose()?;
-        Ok(Client { config, tls, turn: 0, speaker: None, token: None })
+        let login = config.login().map(password).transpose()?;
+        Ok(Client { config, tls, login, turn: 0, speaker: None, token: None })
     }
 
     /// Asks and waits for the answer.
@@ -98,9 +101,9 @@ impl Client {
             _ => self.connect().await?,
         };
         if self.token.is_none()
-            && let Some(login) = self.config.clone().login()
+            && let Some((user, password)) = &self.login
         {
-            let question = serde_json::json!({ "name": login.user, "password": login.password.reveal() });
+            let question = serde_json::json!({ "name": user, "password": password });
             let response = self.say(&mut speaker, AUTHENTICATE, &question).await?;
             let Token { token } = serde_json::from_slice(&self.listen(AUTHENTICATE, response).await?)
                 .map_err(|_| EtcdError::Nonsense(AUTHENTICATE))?;
@@ -179,4 +182,12 @@ impl Client {
     pub(crate) fn unreachable(&self, problem: &impl ToString) -> EtcdError {
         EtcdError::Unreachable { endpoint: self.endpoint().to_string(), problem: problem.to_string() }
     }
+}
+
+/// The user and the password in the file.
+fn password(login: &EtcdLogin) -> Result<(String, String), EtcdError> {
+    let EtcdLogin { user, password_file } = login;
+    let text = std::fs::read_to_string(password_file)
+        .map_err(|error| EtcdError::File { path: password_file.clone(), problem: error.to_string() })?;
+    Ok((user.clone(), text.trim_end_matches(['\r', '\n']).to_owned()))
 }

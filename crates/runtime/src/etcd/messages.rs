@@ -31,7 +31,7 @@ pub enum EtcdError {
     /// It answered something else.
     #[error("etcd's answer to {0} makes no sense; is it version 3.4 or newer?")]
     Nonsense(&'static str),
-    /// A file for `https` cannot be used.
+    /// A file for `https`, or that of the password, cannot be used.
     #[error("cannot use {}: {problem}", path.display())]
     File {
         /// The file.

@@ -12,7 +12,7 @@ mod tls;
 mod watch;
 
 pub(crate) use client::Client;
-pub use config::{Endpoint, EtcdConfig, EtcdConfigError, EtcdLogin, EtcdTls, LEASE_S_MAX, Password};
+pub use config::{Endpoint, EtcdConfig, EtcdConfigError, EtcdLogin, EtcdTls, LEASE_S_MAX};
 pub(crate) use keys::{Expect, Swap};
 pub use messages::EtcdError;
 pub(crate) use messages::KeyValue;
