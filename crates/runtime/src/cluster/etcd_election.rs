@@ -1,4 +1,5 @@
-//! Who leads: whoever has the leader's key, which goes with a lease that must be kept alive.
+//! Who leads: the coordinator whose key is the oldest. A key goes with a lease that must be kept alive, and whoever comes back
+//! is the youngest, so the lead goes to one that was standing by. It is the usual way to elect with etcd.
 //!
 //! The lease only says who should try. What keeps two leaders apart is the compare-and-swap of the roster, by its term.
 
@@ -8,10 +9,10 @@ use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 use tokio::time::{sleep, timeout};
 
-use super::etcd_store::{Keys, name_in};
+use super::etcd_store::{Keys, eldest, name_in};
 use super::store::Word;
 use crate::clock::Clock;
-use crate::etcd::{Client, EtcdConfig, EtcdError, Expect, Swap};
+use crate::etcd::{Client, EtcdConfig, EtcdError};
 
 /// A lease is kept alive so many times while it lasts.
 const KEPT_TIMES: u32 = 4;
@@ -25,9 +26,8 @@ struct Gone;
 pub(super) struct Election {
     client: Client,
     keys: Arc<Keys>,
-    presence: String,
-    /// What the leader's key holds when we lead: our name and token.
-    claim: String,
+    name: String,
+    token: u64,
     lease_s: u32,
     lease: Option<i64>,
     /// The lease with which our presence was written.
@@ -47,7 +47,7 @@ enum Standing {
 }
 
 impl Election {
-    /// `vacancy` is notified when the leader's key is gone.
+    /// `vacancy` is notified when a coordinator is gone.
     pub(super) fn new(
         config: Arc<EtcdConfig>,
         keys: Arc<Keys>,
@@ -57,8 +57,8 @@ impl Election {
         vacancy: Arc<Notify>,
     ) -> Result<Election, EtcdError> {
         Ok(Election {
-            presence: format!("{}coordinators/{name}", keys.prefix),
-            claim: format!("{name} {token:016x}"),
+            name: name.to_owned(),
+            token,
             lease_s: config.lease_s(),
             client: Client::new(config)?,
             keys,
@@ -127,27 +127,21 @@ impl Election {
         self.tell(Standing::Follows(None)).await
     }
 
-    /// Keeps the lease alive, is present, and takes the lead if nobody has it. None when the lease is gone.
+    /// Keeps the lease alive, is present, and looks who leads. None when the lease is gone.
     async fn keep(&mut self, lease: i64) -> Result<Option<Standing>, EtcdError> {
         if !self.client.keep_alive(lease).await? {
             return Ok(None);
         }
-        let claim = self.claim.as_bytes();
         if self.present != Some(lease) {
-            self.client.put(&self.presence, claim, lease).await?;
+            let key = format!("{}{}-{lease:016x}", self.keys.coordinators, self.name);
+            let value = format!("{} {:016x}", self.name, self.token);
+            self.client.put(&key, value.as_bytes(), lease).await?;
             self.present = Some(lease);
         }
-        // Looked at first: every attempt to write is a write to the disks of etcd.
-        let mut held = self.client.get(&self.keys.leader).await?;
-        if held.is_none() {
-            match self.client.swap(&self.keys.leader, Expect::Absent, claim, lease).await? {
-                Swap::Done(_) => return Ok(Some(Standing::Leads)),
-                Swap::Other(other) => held = other,
-            }
-        }
-        Ok(Some(match held {
-            Some(held) if held.lease() == lease => Standing::Leads,
-            held => Standing::Follows(held.map(|held| name_in(held.value()))),
+        let (present, _) = self.client.list(&self.keys.coordinators).await?;
+        Ok(Some(match eldest(&present) {
+            Some(leader) if leader.lease() == lease => Standing::Leads,
+            leader => Standing::Follows(leader.map(name_in)),
         }))
     }
 

@@ -4,8 +4,7 @@
 //! coordinator never waits for etcd. Keys of a cluster begin with `/nimbus/<cluster>/`:
 //!
 //! - `roster`: the roster, without a lease.
-//! - `leader`: who leads; goes with the leader's lease.
-//! - `coordinators/<name>`: every coordinator that is there; goes with its lease.
+//! - `coordinators/<name>-<lease>`: every coordinator that is there; goes with its lease. The oldest one leads.
 
 use nimbus_control::{Input, Roster};
 use std::sync::Arc;
@@ -53,13 +52,14 @@ pub(super) struct EtcdStore {
 pub(super) struct Keys {
     pub(super) prefix: String,
     pub(super) roster: String,
-    pub(super) leader: String,
+    /// What the keys of coordinators begin with.
+    pub(super) coordinators: String,
 }
 
 impl Keys {
     pub(super) fn of(cluster: &str) -> Keys {
         let prefix = format!("/nimbus/{cluster}/");
-        Keys { roster: format!("{prefix}roster"), leader: format!("{prefix}leader"), prefix }
+        Keys { roster: format!("{prefix}roster"), coordinators: format!("{prefix}coordinators/"), prefix }
     }
 }
 
@@ -172,9 +172,11 @@ pub fn forget_roster(config: &EtcdConfig, cluster: &str) -> Result<(), EtcdError
         let mut last = Err(EtcdError::Nonsense("/v3/kv/range"));
         let forgotten = timeout(patience, async {
             loop {
-                last = match client.get(&keys.leader).await {
-                    Ok(None) => client.delete(&keys.roster).await,
-                    Ok(Some(leader)) => Err(EtcdError::Led(name_in(leader.value()))),
+                last = match client.list(&keys.coordinators).await {
+                    Ok((present, _)) => match eldest(&present) {
+                        None => client.delete(&keys.roster).await,
+                        Some(leader) => Err(EtcdError::Led(name_in(leader))),
+                    },
                     Err(problem) => Err(problem),
                 };
                 if last.is_ok() {
@@ -189,9 +191,14 @@ pub fn forget_roster(config: &EtcdConfig, cluster: &str) -> Result<(), EtcdError
     })
 }
 
-/// The name in the value of a leader's key, which is followed by the token of the process.
-pub(super) fn name_in(value: &[u8]) -> String {
-    let value = String::from_utf8_lossy(value);
+/// The coordinator that leads: the one that has been there for longest.
+pub(super) fn eldest(present: &[KeyValue]) -> Option<&KeyValue> {
+    present.iter().min_by_key(|coordinator| coordinator.created())
+}
+
+/// The name of a coordinator. In its key's value the token of the process follows.
+pub(super) fn name_in(coordinator: &KeyValue) -> String {
+    let value = String::from_utf8_lossy(coordinator.value());
     value.split(' ').next().unwrap_or_default().chars().take(64).collect()
 }
 
@@ -237,7 +244,7 @@ impl Clerk {
                 }
             }
         };
-        match self.client.swap(&self.keys.roster, expected, bytes, 0).await? {
+        match self.client.swap(&self.keys.roster, expected, bytes).await? {
             Swap::Done(key) => {
                 self.known = Some((expect + 1, key));
                 Ok(Input::Stored { request })
@@ -254,7 +261,7 @@ impl Clerk {
     }
 }
 
-/// Tells what is written by whomever, and when nobody leads. Ends when the coordinator does.
+/// Tells what is written by whomever, and when a coordinator is gone. Ends when the coordinator does.
 async fn watch(mut client: Client, keys: Arc<Keys>, words: Sender<Word>, vacancy: Arc<Notify>) {
     loop {
         let Ok((found, revision)) = client.list(&keys.prefix).await else {
@@ -270,7 +277,7 @@ async fn watch(mut client: Client, keys: Arc<Keys>, words: Sender<Word>, vacancy
         loop {
             for change in changes.drain(..) {
                 match change {
-                    Change::Gone(kv) if kv.key() == keys.leader.as_bytes() => vacancy.notify_one(),
+                    Change::Gone(kv) if kv.key().starts_with(keys.coordinators.as_bytes()) => vacancy.notify_one(),
                     Change::Written(kv) if kv.key() == keys.roster.as_bytes() => {
                         let Ok(roster) = Roster::decode(kv.value()) else { continue };
                         if words.send(Word::Written(Box::new(roster))).await.is_err() {

@@ -197,15 +197,16 @@ fn with_etcd_one_leads_and_the_next_takes_over() {
     // A lease that is taken away is noticed.
     let mut client = Client::new(Arc::new(config.clone())).unwrap();
     let keys = Keys::of("test");
-    let lease = in_runtime(client.get(&keys.leader)).unwrap().unwrap().lease();
+    let (present, _) = in_runtime(client.list(&keys.coordinators)).unwrap();
+    let lease = eldest(&present).unwrap().lease();
     let mut client = Client::new(Arc::new(config.clone())).unwrap();
     in_runtime(client.revoke(lease)).unwrap();
     one.until_elected();
     zero.until("told that it leads no more", |word| matches!(word, Word::Follow(_)).then_some(()));
     zero.until("told who leads", |word| matches!(word, Word::Follow(Some(name)) if name == "one").then_some(()));
     let mut client = Client::new(Arc::new(config.clone())).unwrap();
-    let (found, _) = in_runtime(client.list("/nimbus/test/coordinators/")).unwrap();
-    assert_eq!(found.len(), 2, "both are present: {found:?}");
+    let (present, _) = in_runtime(client.list(&keys.coordinators)).unwrap();
+    assert_eq!(present.len(), 2, "both are there: {present:?}");
     // One that ends in good order does not have anybody wait.
     let ended = Instant::now();
     drop(one);

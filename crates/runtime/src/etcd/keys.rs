@@ -45,21 +45,15 @@ impl Client {
         Ok(())
     }
 
-    /// Writes a key if it is as expected, as one step. With a lease other than 0, the key goes when the lease does.
-    pub(crate) async fn swap(
-        &mut self,
-        key: &str,
-        expect: Expect,
-        value: &[u8],
-        lease: i64,
-    ) -> Result<Swap, EtcdError> {
+    /// Writes a key if it is as expected, as one step.
+    pub(crate) async fn swap(&mut self, key: &str, expect: Expect, value: &[u8]) -> Result<Swap, EtcdError> {
         let compare = match expect {
             Expect::Absent => json!({ "key": coded(key), "target": "CREATE", "create_revision": "0" }),
             Expect::Revision(revision) => {
                 json!({ "key": coded(key), "target": "MOD", "mod_revision": Number(revision) })
             }
         };
-        let put = json!({ "key": coded(key), "value": Coded(value.to_vec()), "lease": Number(lease) });
+        let put = json!({ "key": coded(key), "value": Coded(value.to_vec()) });
         let question = json!({
             "compare": [compare],
             "success": [{ "request_put": put }],

@@ -94,6 +94,7 @@ impl<'de> Deserialize<'de> for Coded {
 pub(crate) struct KeyValue {
     pub(super) key: Coded,
     pub(super) value: Coded,
+    pub(super) create_revision: Number,
     pub(super) mod_revision: Number,
     pub(super) lease: Number,
 }
@@ -117,6 +118,11 @@ impl KeyValue {
     /// The revision of the whole store in which it was last written.
     pub(crate) fn revision(&self) -> i64 {
         self.mod_revision.0
+    }
+
+    /// The revision of the whole store in which it came into being.
+    pub(crate) fn created(&self) -> i64 {
+        self.create_revision.0
     }
 
     /// The lease with which it goes; 0 for none.
