@@ -2,7 +2,8 @@
 
 use anyhow::{Context, bail};
 use nimbus::model::World;
-use nimbus::runtime::cluster::{ClusterSetup, Place};
+use nimbus::runtime::cluster::{ClusterSetup, Place, StoreSetup};
+use nimbus::runtime::etcd::{Endpoint, EtcdConfig, EtcdLogin, EtcdTls};
 use nimbus::runtime::first_map;
 use nimbus::runtime::mesh::{ClusterName, ProcessName, Role};
 use serde::Deserialize;
@@ -27,8 +28,8 @@ struct ClusterFile {
     regions: Option<u16>,
     #[serde(default = "default_certs")]
     certs: PathBuf,
-    #[serde(default = "default_store")]
-    store: PathBuf,
+    store: Option<PathBuf>,
+    etcd: Option<EtcdEntry>,
     coordinator: Vec<ProcessEntry>,
     node: Vec<ProcessEntry>,
     #[serde(default)]
@@ -52,6 +53,29 @@ struct GatewayEntry {
     operator: Option<SocketAddr>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EtcdEntry {
+    #[serde(default = "default_endpoints")]
+    endpoints: Vec<String>,
+    #[serde(default = "default_lease_s")]
+    lease_s: u32,
+    user: Option<String>,
+    password_file: Option<PathBuf>,
+    ca: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+    data: Option<PathBuf>,
+}
+
+fn default_endpoints() -> Vec<String> {
+    vec!["http://127.0.0.1:2379".to_owned()]
+}
+
+fn default_lease_s() -> u32 {
+    2
+}
+
 fn default_certs() -> PathBuf {
     PathBuf::from("certs")
 }
@@ -68,14 +92,24 @@ fn default_store() -> PathBuf {
     PathBuf::from("roster")
 }
 
-/// A cluster, and where browsers find its gateways.
+/// A cluster, where browsers find its gateways, and where an etcd of its own keeps its data.
 pub(crate) struct Described {
     pub(crate) setup: ClusterSetup,
     pub(crate) http: BTreeMap<ProcessName, SocketAddr>,
+    pub(crate) etcd_data: PathBuf,
+}
+
+/// Where the roster is kept, whatever the file says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// As the file says.
+    AsWritten,
+    /// In etcd: at the endpoints of the file, or at the default one.
+    InEtcd,
 }
 
 /// Reads a cluster's file. Paths in it are relative to the file.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Described> {
+pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file: ClusterFile = toml::from_str(&text).with_context(|| format!("{} is no cluster file", path.display()))?;
     let beside = |relative: &Path| path.parent().unwrap_or(Path::new("")).join(relative);
@@ -98,9 +132,20 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Described> {
     for GatewayEntry { name, address, http: web, operator } in &file.gateway {
         http.insert(add(name, Role::Gateway, *address, *operator)?, *web);
     }
-    if file.coordinator.len() != 1 || file.node.is_empty() {
-        bail!("{}: list one [[coordinator]] and at least one [[node]]", path.display());
+    if file.coordinator.is_empty() || file.node.is_empty() {
+        let wanted = "list at least one [[coordinator]] and at least one [[node]]";
+        bail!("{}: {wanted}", path.display());
     }
+    let roster = file.store.clone().unwrap_or_else(default_store);
+    let data = file.etcd.as_ref().and_then(|etcd| etcd.data.clone()).unwrap_or_else(|| roster.with_extension("etcd"));
+    let store = match (file.store, file.etcd) {
+        (Some(_), Some(_)) => bail!("{}: say either `store`, a file, or [etcd]", path.display()),
+        (_, None) if keep == Keep::AsWritten => StoreSetup::File(beside(&roster)),
+        (_, entry) => {
+            let config = etcd(entry.unwrap_or_default(), &beside);
+            StoreSetup::Etcd(config.with_context(|| format!("{}: [etcd]", path.display()))?)
+        }
+    };
     let regions = file.regions.unwrap_or(file.node.len() as u16);
     let world: World = match (&file.scene, &file.world) {
         (Some(scene), None) => worlds::scene(scene, regions, file.seed, file.scale)?,
@@ -111,11 +156,46 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Described> {
     let setup = ClusterSetup {
         name: ClusterName::new(&file.name)?,
         certs: beside(&file.certs),
-        store: beside(&file.store),
+        store,
         places,
         operators,
         world: Arc::new(world),
         map,
     };
-    Ok(Described { setup, http })
+    Ok(Described { setup, http, etcd_data: beside(&data) })
+}
+
+impl Default for EtcdEntry {
+    fn default() -> EtcdEntry {
+        EtcdEntry {
+            endpoints: default_endpoints(),
+            lease_s: default_lease_s(),
+            user: None,
+            password_file: None,
+            ca: None,
+            certificate: None,
+            key: None,
+            data: None,
+        }
+    }
+}
+
+fn etcd(entry: EtcdEntry, beside: &impl Fn(&Path) -> PathBuf) -> anyhow::Result<EtcdConfig> {
+    let endpoints: Result<Vec<Endpoint>, _> = entry.endpoints.iter().map(|endpoint| endpoint.parse()).collect();
+    let login = match (entry.user, entry.password_file) {
+        (None, None) => None,
+        (Some(user), Some(file)) => Some(EtcdLogin { user, password_file: beside(&file) }),
+        _ => bail!("`user` and `password_file` go together; write both or neither"),
+    };
+    let identity = match (entry.certificate, entry.key) {
+        (None, None) => None,
+        (Some(certificate), Some(key)) => Some((beside(&certificate), beside(&key))),
+        _ => bail!("`certificate` and `key` go together; write both or neither"),
+    };
+    let tls = match (entry.ca, identity) {
+        (Some(ca), identity) => Some(EtcdTls { ca: beside(&ca), identity }),
+        (None, Some(_)) => bail!("`certificate` needs `ca`, the file of the CA that made etcd's own certificate"),
+        (None, None) => None,
+    };
+    Ok(EtcdConfig::new(endpoints?, entry.lease_s, login, tls)?)
 }

@@ -11,6 +11,7 @@ pub mod cluster;
 mod doors;
 mod embedded;
 mod errand;
+pub mod etcd;
 mod gateway_thread;
 mod http;
 pub mod inspect;
