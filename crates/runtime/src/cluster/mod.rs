@@ -14,4 +14,5 @@ mod setup;
 pub use coordinator::run_coordinator;
 pub use gateway::GatewayProcess;
 pub use node::run_node;
+pub use post::Post;
 pub use setup::{ClusterError, ClusterSetup, Place};
