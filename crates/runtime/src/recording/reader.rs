@@ -16,6 +16,9 @@ use crate::servers::SERVERS_MAX;
 /// Largest record that is read, bytes.
 const RECORD_BYTES_MAX: u64 = 1 << 30;
 
+/// Bytes that are read at once. A record that claims to be long takes memory only as its bytes arrive.
+const PIECE_BYTES: usize = 64 << 10;
+
 /// A recording, open at some place.
 pub struct Recording {
     source: Source,
@@ -109,7 +112,7 @@ impl Source {
             let Some(event) = self.reader.next_event() else { return Ok(None) };
             match event.map_err(|error| self.contents.read_error(&self.path, error))? {
                 LinearReadEvent::ReadRequest(wanted) => {
-                    let buffer = self.reader.insert(wanted);
+                    let buffer = self.reader.insert(wanted.min(PIECE_BYTES));
                     let got =
                         self.file.read(buffer).map_err(|source| RecordingError::io("read", &self.path, source))?;
                     self.reader.notify_read(got);
@@ -136,6 +139,9 @@ impl Contents {
         // Other records are indices and statistics for other tools. They are not parsed at all.
         if ![op::HEADER, op::METADATA, op::CHANNEL, op::MESSAGE].contains(&opcode) {
             return Ok(None);
+        }
+        if !texts_fit(opcode, data) {
+            return Err(RecordingError::damaged(path, "a text is longer than the record that holds it"));
         }
         match mcap::parse_record(opcode, data).map_err(|error| self.read_error(path, error))? {
             Record::Header(header) if header.profile != PROFILE => Err(RecordingError::Foreign(path.to_owned())),
@@ -177,6 +183,36 @@ impl Contents {
             other => RecordingError::damaged(path, other.to_string()),
         }
     }
+}
+
+/// True when no text of a record claims to be longer than the record. The library takes memory for what a text claims
+/// before it looks whether there is so much.
+fn texts_fit(opcode: u8, data: &[u8]) -> bool {
+    let (skipped, texts, has_map) = match opcode {
+        op::HEADER => (0, 2, false),
+        op::METADATA => (0, 1, true),
+        op::CHANNEL => (4, 2, true),
+        _ => return true,
+    };
+    let after_text = |data: &mut &[u8]| {
+        let (head, rest) = data.split_first_chunk::<4>()?;
+        *data = rest.get(u32::from_le_bytes(*head) as usize..)?;
+        Some(())
+    };
+    let Some(mut rest) = data.get(skipped..) else { return false };
+    if (0..texts).any(|_| after_text(&mut rest).is_none()) {
+        return false;
+    }
+    if has_map {
+        // A map begins with its length in bytes, and is nothing but texts.
+        rest = rest.get(4..).unwrap_or_default();
+        while !rest.is_empty() {
+            if after_text(&mut rest).is_none() {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 fn found(path: &Path, topic: Topic, bytes: &[u8]) -> Result<Found, RecordingError> {
