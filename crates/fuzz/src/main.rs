@@ -20,6 +20,9 @@ struct Arguments {
     /// Everything follows from it
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Write every input to this file before it is tried: slow, and the only trace of a stack that overflows
+    #[arg(long, value_name = "FILE")]
+    last: Option<std::path::PathBuf>,
     /// Make the messages of the corpus anew, and run nothing
     #[arg(long)]
     make_corpus: bool,
@@ -48,7 +51,11 @@ fn main() -> anyhow::Result<ExitCode> {
     );
     for target in chosen {
         let corpus = corpus::load(&corpus::folder(), target)?;
-        let summary = runner::run(target, &corpus, arguments.executions, arguments.seed);
+        let tell = |input: &[u8]| {
+            // The run goes on without a trace; it is the run that counts.
+            _ = arguments.last.as_ref().map(|path| std::fs::write(path, input));
+        };
+        let summary = runner::run_told(target, &corpus, arguments.executions, arguments.seed, tell);
         println!(
             "{:<18} {:>10} {:>9} {:>9} {:>6} {:>11} {:>10} {:>5.1}%  {} x input + {}",
             target.name,

@@ -11,6 +11,9 @@ use crate::{Target, Verdict};
 /// Inputs that are kept to be changed further.
 const POOL_MAX: usize = 1_024;
 
+/// Longer inputs are not kept: a pool of long ones would make every input long, and the run slow.
+const KEPT_BYTES_MAX: usize = 8 << 10;
+
 /// What a decoder did that none may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -70,6 +73,17 @@ pub fn check(target: &Target, input: &[u8]) -> Result<(Verdict, Usage), Fault> {
 /// Tries messages from the corpus as they are, then changed ones and freshly made ones, until the count is reached or a
 /// fault is found. The same arguments give the same inputs.
 pub fn run(target: &Target, corpus: &[Vec<u8>], executions: u64, seed: u64) -> Summary {
+    run_told(target, corpus, executions, seed, |_| {})
+}
+
+/// The same, and tells of every input before it is tried: for faults that end the process, such as a stack that overflows.
+pub fn run_told(
+    target: &Target,
+    corpus: &[Vec<u8>],
+    executions: u64,
+    seed: u64,
+    mut tell: impl FnMut(&[u8]),
+) -> Summary {
     let mut rng = Rng::stream(
         seed,
         target.name.bytes().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte))),
@@ -82,6 +96,7 @@ pub fn run(target: &Target, corpus: &[Vec<u8>], executions: u64, seed: u64) -> S
             None => next(&mut rng, target, &pool),
         };
         summary.executions += 1;
+        tell(&input);
         match check(target, &input) {
             Ok((verdict, usage)) => {
                 summary.accepted += u64::from(verdict == Verdict::Accepted);
@@ -123,6 +138,9 @@ fn next(rng: &mut Rng, target: &Target, pool: &[Vec<u8>]) -> Vec<u8> {
 }
 
 fn keep(rng: &mut Rng, pool: &mut Vec<Vec<u8>>, input: Vec<u8>) {
+    if input.len() > KEPT_BYTES_MAX {
+        return;
+    }
     if pool.len() < POOL_MAX {
         pool.push(input);
     } else {
