@@ -10,7 +10,7 @@ use nimbus_model::Rng;
 const EXECUTIONS: u64 = 10_000;
 
 #[test]
-fn the_corpus_is_accepted_and_is_what_the_makers_make() {
+fn the_corpus_is_accepted() {
     for target in targets::all() {
         let messages = corpus::load(&corpus::folder(), target).unwrap();
         assert!(messages.len() >= 4, "{} has no corpus; cargo run -p nimbus-fuzz -- --make-corpus", target.name);
