@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use crate::clock::Stopwatch;
 use crate::count::{self, Tally};
-use crate::{browser, etcd, process, tidy, web};
+use crate::{browser, dependencies, etcd, process, tidy, web};
 
 /// Whether the browser tests belong to a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,6 +50,7 @@ fn steps(suite: &mut Suite, root: &Path, browser: Browser) -> Result<(), Stopped
 
     suite.check("tidy", || tidy::check(root))?;
     suite.check("fmt", || cargo(&["fmt", "--all", "--check"]))?;
+    suite.check("dependencies", || dependencies::check(root, &mut in_root(root)))?;
     // The binary embeds the built viewer, so the viewer comes before anything that compiles.
     let has_web = web::present(root);
     if has_web {
@@ -61,10 +62,9 @@ fn steps(suite: &mut Suite, root: &Path, browser: Browser) -> Result<(), Stopped
     suite.check("doc", || {
         process::run(in_root(root).args(["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-Dwarnings"))
     })?;
+    // Wherever cargo-deny is installed it looks at advisories as well.
     if process::answer(in_root(root).args(["deny", "--version"])).is_some() {
         suite.check("deny", || cargo(&["deny", "--workspace", "check"]))?;
-    } else {
-        suite.skip("deny", "cargo-deny is not installed");
     }
     let mut tests = in_root(root);
     tests.args(["test", "--workspace", "--no-fail-fast"]);

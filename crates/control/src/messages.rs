@@ -3,7 +3,7 @@
 //! Everything may be lost, repeated or late. Processes repeat what matters until the roster shows it; the coordinator
 //! repeats the roster until a heartbeat shows it.
 
-use nimbus_model::{RegionId, Tick};
+use nimbus_model::{RegionId, Tick, coding};
 use nimbus_space::REGIONS_MAX;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::roster::{Incarnation, ROSTER_BYTES_MAX, Role, Roster};
 use crate::validity::{Invalid, check_address, check_name};
 
 /// Version of these messages; a process and a coordinator of different versions do not talk.
-pub const MESSAGES_VERSION: u8 = 1;
+pub const MESSAGES_VERSION: u8 = 2;
 /// Bytes of a message to the coordinator; longer ones are refused unread.
 pub const REPORT_BYTES_MAX: usize = 256 << 10;
 /// Bytes of a message from it: a roster and a little more.
@@ -226,9 +226,7 @@ impl FromCoordinator {
 }
 
 fn encode(message: &impl Serialize) -> Vec<u8> {
-    let mut bytes = vec![MESSAGES_VERSION];
-    bytes.extend(bitcode::serialize(message).expect("plain data always serialises"));
-    bytes
+    coding::write_to(message, vec![MESSAGES_VERSION])
 }
 
 fn decode<M: DeserializeOwned>(bytes: &[u8], most: usize) -> Result<M, MessageError> {
@@ -239,5 +237,5 @@ fn decode<M: DeserializeOwned>(bytes: &[u8], most: usize) -> Result<M, MessageEr
     if *version != MESSAGES_VERSION {
         return Err(MessageError::Version(*version));
     }
-    bitcode::deserialize(body).map_err(|_| MessageError::Malformed)
+    coding::read(body).map_err(|_| MessageError::Malformed)
 }

@@ -3,7 +3,7 @@
 //! One value and not many keys: whoever has read it has a consistent picture, and one compare-and-swap decides who may
 //! change it.
 
-use nimbus_model::{Origin, RegionId, Tick};
+use nimbus_model::{Origin, RegionId, Tick, coding};
 use nimbus_space::PartitionMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::timeline::Timeline;
 use crate::validity::Invalid;
 
 /// Version of the stored form; a coordinator does not touch a roster of another version.
-pub const ROSTER_VERSION: u8 = 1;
+pub const ROSTER_VERSION: u8 = 2;
 /// Bytes of a roster at the most; longer ones are refused unread. All limits together stay below this. A usual roster
 /// has a few kilobytes.
 pub const ROSTER_BYTES_MAX: usize = 8 << 20;
@@ -207,9 +207,7 @@ pub enum RosterError {
 impl Roster {
     /// The roster as it is stored.
     pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = vec![ROSTER_VERSION];
-        bytes.extend(bitcode::serialize(self).expect("plain data always serialises"));
-        bytes
+        coding::write_to(self, vec![ROSTER_VERSION])
     }
 
     /// A roster that was stored, or what is wrong with it.
@@ -221,7 +219,7 @@ impl Roster {
         if *version != ROSTER_VERSION {
             return Err(RosterError::Version(*version));
         }
-        let roster: Roster = bitcode::deserialize(body).map_err(|_| RosterError::Malformed)?;
+        let roster: Roster = coding::read(body).map_err(|_| RosterError::Malformed)?;
         roster.validate()?;
         Ok(roster)
     }

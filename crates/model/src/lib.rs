@@ -5,6 +5,7 @@
 
 mod aabb;
 mod body;
+pub mod coding;
 mod extent;
 mod group;
 mod id;

@@ -8,7 +8,7 @@ use nimbus_model::{Origin, RegionId, Tick};
 use nimbus_wire::{Address, Commit, Content, Frame, Kept, Piece, PieceKind, Records};
 
 use crate::config::Planted;
-use crate::durable::decode_tick;
+use crate::log::TickLog;
 use crate::node::Node;
 
 /// Bytes that a backup holds at the most; beyond that it keeps nothing more until a snapshot makes room.
@@ -130,7 +130,7 @@ impl Backup {
         let unusable = |what: String| PromoteError::Unusable(self.region, what);
         let mut node = Node::restore(snapshot).map_err(|error| unusable(error.to_string()))?;
         for (tick, bytes) in &self.ticks {
-            let entry = decode_tick(bytes).filter(|entry| entry.tick == *tick);
+            let entry = TickLog::decode(bytes).filter(|entry| entry.tick == *tick);
             node.replay(&entry.ok_or_else(|| unusable(format!("the record of tick {tick} is damaged")))?);
         }
         Ok(node)

@@ -1,12 +1,11 @@
 //! A server whose word outlives its process: it writes every tick down for its backup, and lets nothing from a
 //! neighbour take effect, and acknowledges nothing, before the backups concerned have it.
 
-use nimbus_model::{Nid, Origin, Tick};
+use nimbus_model::{Nid, Origin, Tick, coding};
 use nimbus_wire::{Address, Content, Frame, Records};
 
 use crate::config::Planted;
 use crate::inbox::{Gate, Input};
-use crate::log::TickLog;
 use crate::node::Node;
 use crate::record_stream::RecordStream;
 
@@ -92,7 +91,7 @@ impl Node {
             return;
         }
         self.stream.note_marks(self.era, tick, self.inbox.marks());
-        let bytes = bitcode::serialize(&(tick, inputs)).expect("plain data always serialises");
+        let bytes = coding::write(&(tick, inputs));
         self.stream.write(tick, &bytes);
         if self.stream.snapshot_due(tick, self.config.snapshot_ticks) {
             let bytes = self.snapshot();
@@ -152,10 +151,4 @@ impl Node {
     fn sleeps(&self, nid: Nid) -> bool {
         self.physics.motion(nid).is_some_and(|motion| motion.sleeping)
     }
-}
-
-/// A tick as its record has it.
-pub(crate) fn decode_tick(bytes: &[u8]) -> Option<TickLog> {
-    let (tick, inputs) = bitcode::deserialize(bytes).ok()?;
-    Some(TickLog { tick, inputs })
 }

@@ -1,6 +1,6 @@
 //! The envelope every message between servers and gateways travels in.
 
-use nimbus_model::{RegionId, StateUpdate, Tick};
+use nimbus_model::{RegionId, StateUpdate, Tick, coding};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -220,11 +220,11 @@ impl Frame {
 }
 
 fn write(content: &impl Serialize, out: &mut Vec<u8>) {
-    out.extend_from_slice(&bitcode::serialize(content).expect("plain data always serialises"));
+    *out = coding::write_to(content, std::mem::take(out));
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
-    bitcode::deserialize(bytes).map_err(|_| DecodeError::Malformed)
+    coding::read(bytes).map_err(|_| DecodeError::Malformed)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The encoded group inside a transfer.
 
-use nimbus_model::{Group, Mixer};
+use nimbus_model::{Group, Mixer, coding};
 
 /// Why a payload is not a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum PayloadError {
 
 /// A group as bytes, with a checksum in front.
 pub fn encode_group(group: &Group) -> Vec<u8> {
-    let body = bitcode::serialize(group).expect("plain data always serialises");
+    let body = coding::write(group);
     let mut bytes = checksum(&body).to_le_bytes().to_vec();
     bytes.extend_from_slice(&body);
     bytes
@@ -28,7 +28,7 @@ pub fn decode_group(bytes: &[u8]) -> Result<Group, PayloadError> {
     if checksum(body) != expected {
         return Err(PayloadError::Damaged);
     }
-    bitcode::deserialize(body).map_err(|_| PayloadError::Malformed)
+    coding::read(body).map_err(|_| PayloadError::Malformed)
 }
 
 /// Guards against damage and mistakes, not against forgery.

@@ -5,7 +5,7 @@ use super::manifest::{self, Use};
 use super::tree::Tree;
 
 /// A crate may depend only on those before it.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 16] = [
     "model",
     "scenes",
     "wire",
@@ -21,6 +21,7 @@ const ORDER: [&str; 15] = [
     "lab",
     "nimbus",
     "transfer-model",
+    "fuzz",
 ];
 
 /// The two shells around the same cores; neither may see the other, not even in tests.

@@ -4,6 +4,7 @@
 mod core_rules;
 mod crate_header;
 mod crate_order;
+mod deploy_metrics;
 mod doc_paths;
 mod file_length;
 mod file_names;
@@ -46,11 +47,12 @@ impl fmt::Display for Problem {
     }
 }
 
-const CHECKS: [fn(&Tree) -> Vec<Problem>; 11] = [
+const CHECKS: [fn(&Tree) -> Vec<Problem>; 12] = [
     doc_paths::check,
     core_rules::check,
     only_knows::check,
     crate_order::check,
+    deploy_metrics::check,
     file_length::check,
     file_names::check,
     marks::check,

@@ -7,6 +7,7 @@ mod bodies;
 mod events;
 mod joints;
 mod layouts;
+mod nesting;
 mod problem;
 mod reader;
 mod shapes;
@@ -100,6 +101,11 @@ fn read(text: &str, sink: &Sink<'_>) -> Option<World> {
     if text.len() > FILE_BYTES_MAX {
         let what = format!("is {} bytes; at most {FILE_BYTES_MAX} are read", text.len());
         sink.add(0, String::new(), what, "use repeat or injections instead of listing every body".to_owned());
+        return None;
+    }
+    if let Some(at) = nesting::too_deep(text) {
+        let what = format!("has brackets in brackets deeper than {}", nesting::DEPTH_MAX);
+        sink.add(at, String::new(), what, "close the brackets that are left open before this one".to_owned());
         return None;
     }
     match DeTable::parse(text) {

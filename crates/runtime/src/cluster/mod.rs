@@ -20,4 +20,5 @@ pub use coordinator::run_coordinator;
 pub use etcd_store::forget_roster;
 pub use gateway::GatewayProcess;
 pub use node::run_node;
+pub use post::Post;
 pub use setup::{ClusterError, ClusterSetup, Place, StoreSetup};

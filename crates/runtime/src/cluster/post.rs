@@ -1,6 +1,7 @@
 //! What goes over the mesh. Frames begin with the version of the protocol; everything else with a byte above all of those.
 
 use nimbus_control::{FromCoordinator, ToCoordinator};
+use nimbus_model::coding;
 
 use crate::reading::Shown;
 
@@ -12,7 +13,7 @@ const SHOWN: u8 = 0xf4;
 
 /// One message between processes.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Post {
+pub enum Post {
     /// Between servers, gateways and backups; not decoded yet.
     Frame(Vec<u8>),
     /// A process speaks to its coordinator.
@@ -29,20 +30,20 @@ pub(super) enum Post {
 
 impl Post {
     /// The message as bytes.
-    pub(super) fn encode(&self) -> Vec<u8> {
+    pub fn encode(&self) -> Vec<u8> {
         let tagged = |tag: u8, body: &[u8]| [&[tag], body].concat();
         match self {
             Post::Frame(bytes) => bytes.clone(),
             Post::ToCoordinator(message) => tagged(TO_COORDINATOR, &message.encode()),
             Post::FromCoordinator(message) => tagged(FROM_COORDINATOR, &message.encode()),
             Post::ClockAsked(sent) => tagged(CLOCK_ASKED, &sent.to_le_bytes()),
-            Post::Shown(shown) => tagged(SHOWN, &bitcode::serialize(shown).expect("plain data always serialises")),
+            Post::Shown(shown) => tagged(SHOWN, &coding::write(shown)),
             Post::ClockTold(sent, clock) => tagged(CLOCK_TOLD, &[sent.to_le_bytes(), clock.to_le_bytes()].concat()),
         }
     }
 
     /// Bytes from a process as a message; none when they are not one.
-    pub(super) fn decode(bytes: Vec<u8>) -> Option<Post> {
+    pub fn decode(bytes: Vec<u8>) -> Option<Post> {
         let (&tag, body) = bytes.split_first()?;
         let number = |at: usize| Some(u64::from_le_bytes(body.get(at..at + 8)?.try_into().ok()?));
         match tag {
@@ -50,7 +51,7 @@ impl Post {
             FROM_COORDINATOR => FromCoordinator::decode(body).ok().map(Post::FromCoordinator),
             CLOCK_ASKED if body.len() == 8 => Some(Post::ClockAsked(number(0)?)),
             CLOCK_TOLD if body.len() == 16 => Some(Post::ClockTold(number(0)?, number(8)?)),
-            SHOWN => bitcode::deserialize(body).ok().map(Post::Shown),
+            SHOWN => coding::read(body).ok().map(Post::Shown),
             tag if tag < TO_COORDINATOR => Some(Post::Frame(bytes)),
             _ => None,
         }

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Version of what is inside the container; other versions are refused.
-pub const FORMAT: u32 = 3;
+pub const FORMAT: u32 = 4;
 
 /// Name of the profile in the header of the container, and of the metadata record.
 const PROFILE: &str = "nimbus";
@@ -129,7 +129,7 @@ impl Topic {
 
     fn encoding(self) -> &'static str {
         match self {
-            Topic::Start | Topic::Log(_) => "bitcode",
+            Topic::Start | Topic::Log(_) => "postcard",
             Topic::Mark(_) | Topic::Event(_) => "json",
         }
     }

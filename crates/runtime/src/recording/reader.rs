@@ -3,11 +3,11 @@
 use mcap::records::Record;
 use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
 use mcap::{McapError, records::op};
-use nimbus_model::World;
+use nimbus_model::{World, coding};
 use nimbus_node::{Change, Input, TickLog};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use super::{Entry, FORMAT, PROFILE, RecordingError, Start, StateMark, Topic, WrittenMark};
@@ -15,6 +15,9 @@ use crate::servers::SERVERS_MAX;
 
 /// Largest record that is read, bytes.
 const RECORD_BYTES_MAX: u64 = 1 << 30;
+
+/// Bytes that are read at once. A record that claims to be long takes memory only as its bytes arrive.
+const PIECE_BYTES: usize = 64 << 10;
 
 /// A recording, open at some place.
 pub struct Recording {
@@ -25,10 +28,19 @@ pub struct Recording {
 impl Recording {
     /// Opens a recording and reads what the servers were started with.
     pub fn open(path: &Path) -> Result<Recording, RecordingError> {
-        let mut source = Source::open(path)?;
+        Recording::begin(Source::open(path)?)
+    }
+
+    /// A recording that is in memory, for whoever has it from elsewhere than a file.
+    pub fn from_bytes(bytes: Vec<u8>) -> Result<Recording, RecordingError> {
+        let length = bytes.len() as u64;
+        Recording::begin(Source::new(Path::new("the recording"), Box::new(Cursor::new(bytes)), length))
+    }
+
+    fn begin(mut source: Source) -> Result<Recording, RecordingError> {
         match source.next()? {
             Some(Found::Start(start)) => Ok(Recording { source, start: *start }),
-            _ => Err(RecordingError::damaged(path, "it does not say what the servers were started with")),
+            _ => Err(RecordingError::damaged(&source.path, "it does not say what the servers were started with")),
         }
     }
 
@@ -59,7 +71,7 @@ enum Found {
 
 struct Source {
     path: PathBuf,
-    file: BufReader<File>,
+    file: Box<dyn Read + Send>,
     length: u64,
     taken: u64,
     reader: LinearReader,
@@ -74,21 +86,25 @@ impl Source {
         if !about.is_file() {
             return Err(RecordingError::Foreign(path.to_owned()));
         }
-        let limit = usize::try_from(about.len().min(RECORD_BYTES_MAX)).unwrap_or(usize::MAX);
+        Ok(Source::new(path, Box::new(BufReader::new(file)), about.len()))
+    }
+
+    fn new(path: &Path, file: Box<dyn Read + Send>, length: u64) -> Source {
+        let limit = usize::try_from(length.min(RECORD_BYTES_MAX)).unwrap_or(usize::MAX);
         let options = LinearReaderOptions::default()
             .with_prevalidate_chunk_crcs(true)
             .with_validate_data_section_crc(true)
             .with_validate_summary_section_crc(true)
             .with_check_finishes_after_end_magic(true)
             .with_record_length_limit(limit);
-        Ok(Source {
+        Source {
             path: path.to_owned(),
-            file: BufReader::new(file),
-            length: about.len(),
+            file,
+            length,
             taken: 0,
             reader: LinearReader::new_with_options(options),
             contents: Contents { channels: BTreeMap::new(), knows_format: false },
-        })
+        }
     }
 
     fn next(&mut self) -> Result<Option<Found>, RecordingError> {
@@ -96,7 +112,7 @@ impl Source {
             let Some(event) = self.reader.next_event() else { return Ok(None) };
             match event.map_err(|error| self.contents.read_error(&self.path, error))? {
                 LinearReadEvent::ReadRequest(wanted) => {
-                    let buffer = self.reader.insert(wanted);
+                    let buffer = self.reader.insert(wanted.min(PIECE_BYTES));
                     let got =
                         self.file.read(buffer).map_err(|source| RecordingError::io("read", &self.path, source))?;
                     self.reader.notify_read(got);
@@ -123,6 +139,9 @@ impl Contents {
         // Other records are indices and statistics for other tools. They are not parsed at all.
         if ![op::HEADER, op::METADATA, op::CHANNEL, op::MESSAGE].contains(&opcode) {
             return Ok(None);
+        }
+        if !texts_fit(opcode, data) {
+            return Err(RecordingError::damaged(path, "a text is longer than the record that holds it"));
         }
         match mcap::parse_record(opcode, data).map_err(|error| self.read_error(path, error))? {
             Record::Header(header) if header.profile != PROFILE => Err(RecordingError::Foreign(path.to_owned())),
@@ -166,11 +185,41 @@ impl Contents {
     }
 }
 
+/// True when no text of a record claims to be longer than the record. The library takes memory for what a text claims
+/// before it looks whether there is so much.
+fn texts_fit(opcode: u8, data: &[u8]) -> bool {
+    let (skipped, texts, has_map) = match opcode {
+        op::HEADER => (0, 2, false),
+        op::METADATA => (0, 1, true),
+        op::CHANNEL => (4, 2, true),
+        _ => return true,
+    };
+    let after_text = |data: &mut &[u8]| {
+        let (head, rest) = data.split_first_chunk::<4>()?;
+        *data = rest.get(u32::from_le_bytes(*head) as usize..)?;
+        Some(())
+    };
+    let Some(mut rest) = data.get(skipped..) else { return false };
+    if (0..texts).any(|_| after_text(&mut rest).is_none()) {
+        return false;
+    }
+    if has_map {
+        // A map begins with its length in bytes, and is nothing but texts.
+        rest = rest.get(4..).unwrap_or_default();
+        while !rest.is_empty() {
+            if after_text(&mut rest).is_none() {
+                return false;
+            }
+        }
+    }
+    true
+}
+
 fn found(path: &Path, topic: Topic, bytes: &[u8]) -> Result<Found, RecordingError> {
     let wrong = |what: String| RecordingError::damaged(path, format!("{} does not parse: {what}", topic.name()));
     Ok(match topic {
         Topic::Start => {
-            let start: Start = bitcode::deserialize(bytes).map_err(|error| wrong(error.to_string()))?;
+            let start: Start = coding::read(bytes).map_err(|error| wrong(error.to_string()))?;
             if start.nodes.len() > SERVERS_MAX {
                 return Err(wrong(format!("{} servers are too many", start.nodes.len())));
             }
@@ -178,7 +227,7 @@ fn found(path: &Path, topic: Topic, bytes: &[u8]) -> Result<Found, RecordingErro
             Found::Start(Box::new(start))
         }
         Topic::Log(region) => {
-            let log: TickLog = bitcode::deserialize(bytes).map_err(|error| wrong(error.to_string()))?;
+            let log = TickLog::decode(bytes).ok_or_else(|| wrong(coding::Unreadable.to_string()))?;
             for input in &log.inputs {
                 if let Input::Change(Change::Load { world, .. }) = input {
                     check_world(world).map_err(wrong)?;

@@ -2,7 +2,7 @@
 
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{McapError, WriteOptions, Writer};
-use nimbus_model::{RegionId, Tick};
+use nimbus_model::{RegionId, Tick, coding};
 use nimbus_node::{Event, TickLog};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -112,8 +112,7 @@ impl Sink {
         let metadata = facts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let metadata = Metadata { name: PROFILE.to_owned(), metadata };
         sink.writer.write_metadata(&metadata).map_err(|error| write_error(path, error))?;
-        let bytes = bitcode::serialize(start).expect("plain data always serialises");
-        sink.put(Topic::Start, start.at, &bytes)?;
+        sink.put(Topic::Start, start.at, &coding::write(start))?;
         Ok(sink)
     }
 
@@ -122,8 +121,7 @@ impl Sink {
             match note {
                 Note::Log(region, entries) => {
                     for entry in entries {
-                        let bytes = bitcode::serialize(&entry).expect("plain data always serialises");
-                        self.put(Topic::Log(region), entry.tick, &bytes)?;
+                        self.put(Topic::Log(region), entry.tick, &entry.encode())?;
                     }
                 }
                 Note::Mark(region, mark) => {

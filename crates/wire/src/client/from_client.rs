@@ -17,6 +17,10 @@ pub const STEP_TICKS_MAX: u32 = 3600;
 pub const ELEMENTS_MAX: usize = 512;
 /// No coordinate, velocity or impulse of any world comes near this.
 const ABSURD: f32 = 1e9;
+/// Most values in one message, and most objects among them: a value takes far more memory than characters, and an object
+/// more than any other. A compound of [`ELEMENTS_MAX`] parts has fewer.
+const VALUES_MAX: usize = 8_192;
+const OBJECTS_MAX: usize = 1_280;
 const SCENE_NAME_MAX: usize = 64;
 /// Most names in one `overlays` command.
 const OVERLAY_NAMES_MAX: usize = 16;
@@ -151,6 +155,14 @@ impl FromClient {
     pub fn parse(text: &str) -> Result<Parsed, Reject> {
         if text.len() > TEXT_BYTES_MAX {
             let reason = format!("the message has {} bytes; at most {TEXT_BYTES_MAX} are read", text.len());
+            return Err(Reject { seq: None, reason });
+        }
+        let (values, objects) = text.bytes().fold((0, 0), |(values, objects), byte| {
+            (values + usize::from(matches!(byte, b',' | b':' | b'[' | b'{')), objects + usize::from(byte == b'{'))
+        });
+        if values > VALUES_MAX || objects > OBJECTS_MAX {
+            let reason =
+                format!("the message has too many values; {VALUES_MAX} are read, {OBJECTS_MAX} of them objects");
             return Err(Reject { seq: None, reason });
         }
         let value = serde_json::from_str(text)
@@ -440,6 +452,17 @@ mod tests {
 
     fn reason(text: &str) -> String {
         FromClient::parse(text).unwrap_err().reason
+    }
+
+    #[test]
+    fn many_small_values_are_refused_before_they_become_large() {
+        let refused = |text: String| FromClient::parse(&text).unwrap_err().reason;
+        let list = |entry: &str, count: usize| format!(r#"{{"type":"spawn","x":[{}]}}"#, vec![entry; count].join(","));
+        assert!(refused(list("0", VALUES_MAX + 1)).contains("too many values"));
+        assert!(refused(list("{}", OBJECTS_MAX + 1)).contains("too many values"));
+        let parts = vec![(Pose::at(Vec3::new(0.25, 0.5, -0.25)), Shape::ball(0.5)); 300];
+        let spawn = FromClient::Spawn(Spawn::new(Shape::Compound { parts }, Vec3::ZERO, Vec3::ZERO));
+        assert_eq!(FromClient::parse(&spawn.to_text(None)).map(|parsed| parsed.command), Ok(spawn));
     }
 
     #[test]

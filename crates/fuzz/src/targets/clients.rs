@@ -1,0 +1,93 @@
+//! What clients send, and what is sent to clients.
+
+use nimbus_model::{BodyKind, ClientId, Rng};
+use nimbus_wire::client::bodies::{self, Bodies, BodiesError, Create};
+use nimbus_wire::client::{FromClient, Overlay, SceneInfo, Spawn, ToClient};
+
+use super::parts::{self, joint, pose, region, several, shape, tick, vector};
+use super::servers::some_world;
+
+pub(super) fn from_client(rng: &mut Rng) -> Vec<u8> {
+    if rng.below(64) == 0 {
+        return swollen(rng);
+    }
+    let seq = rng.chance(0.5).then(|| rng.below(1_000));
+    let command = match rng.below(10) {
+        0..3 => FromClient::Spawn(Spawn::new(shape(rng), vector(rng), vector(rng))),
+        3 => FromClient::Impulse { nid: parts::nid(rng), impulse: vector(rng) },
+        4 => FromClient::Despawn { nid: parts::nid(rng) },
+        5 => FromClient::Join { one: parts::nid(rng), two: parts::nid(rng), joint: joint(rng) },
+        6 => FromClient::Scene { name: "rain".to_owned() },
+        7 => FromClient::Step { ticks: 60 },
+        8 => FromClient::Overlays { on: Overlay::ALL.to_vec() },
+        _ => FromClient::Speed { factor: 0.5 },
+    };
+    command.to_text(seq).into_bytes()
+}
+
+/// A message with as many small values as fit: what becomes large when it is read.
+fn swollen(rng: &mut Rng) -> Vec<u8> {
+    let entry = ["0", "[0]", "{}", "{\"a\":0}", "[[0]]", "\"\"", "null"][rng.below(7) as usize];
+    let entries = vec![entry; rng.below(9_000) as usize].join(",");
+    format!("{{\"type\":\"spawn\",\"shape\":{{\"convex-hull\":{{\"points\":[{entries}]}}}}}}").into_bytes()
+}
+
+pub(super) fn to_client(rng: &mut Rng) -> Vec<u8> {
+    let message = match rng.below(5) {
+        0 => ToClient::Shape { id: rng.below(99) as u32, shape: shape(rng) },
+        1 => ToClient::Welcome {
+            protocol: 1,
+            client: ClientId(rng.below(99) as _),
+            scenes: vec![SceneInfo { name: "rain".to_owned(), about: "It rains.".to_owned() }],
+        },
+        2 => ToClient::Refused { seq: Some(rng.below(99)), reason: "no \u{e4}\n".to_owned() },
+        3 => ToClient::Done { seq: None, nid: Some(parts::nid(rng)) },
+        _ => ToClient::world(&some_world(rng), 2),
+    };
+    message.to_text().into_bytes()
+}
+
+pub(super) fn bodies(rng: &mut Rng) -> Vec<u8> {
+    let mut out = Vec::new();
+    let slots = several(rng, 12, |rng| rng.below(2_000) as u32);
+    match rng.below(7) {
+        0 | 1 => {
+            let create = |rng: &mut Rng| Create {
+                slot: rng.below(2_000) as u32,
+                nid: parts::nid(rng),
+                shape: 1,
+                region: region(rng),
+                kind: BodyKind::Dynamic,
+                sensor: false,
+                pose: pose(rng),
+            };
+            bodies::encode_create(several(rng, 8, create).into_iter(), &mut out);
+        }
+        2 => bodies::encode_destroy(&slots, &mut out),
+        3 => bodies::encode_owner(slots.into_iter().map(|slot| (slot, region(rng))), &mut out),
+        4 => bodies::encode_auras(slots.into_iter().map(|slot| (slot, rng.unit())), &mut out),
+        5 => bodies::encode_clusters(slots.into_iter().map(|slot| (slot, 1)), &mut out),
+        _ => {
+            let at = tick(rng);
+            bodies::encode_state(at, slots.into_iter().map(|slot| (slot, pose(rng))), &mut out);
+        }
+    }
+    out
+}
+
+/// Reads everything that a checked message holds: checking it once must be enough.
+pub(super) fn walk(decoded: Result<Option<Bodies<'_>>, BodiesError>) -> bool {
+    match decoded {
+        Ok(Some(Bodies::Create(records))) => bodies::creates(records).all(|create| create.pose.is_valid()),
+        Ok(Some(Bodies::Destroy(records))) => bodies::slots(records).len() * 4 == records.len(),
+        Ok(Some(Bodies::Owner(records) | Bodies::InTransit(records))) => bodies::owners(records).count() < usize::MAX,
+        Ok(Some(Bodies::State(_, columns))) => bodies::states(columns).all(|(_, pose)| pose.is_valid()),
+        Ok(Some(Bodies::Auras(records))) => bodies::auras(records).all(|(_, reach)| reach.is_finite()),
+        Ok(Some(Bodies::Clusters(records))) => bodies::clusters(records).count() < usize::MAX,
+        Ok(None) | Err(_) => false,
+    }
+}
+
+pub(super) fn nid(rng: &mut Rng) -> Vec<u8> {
+    parts::nid(rng).to_string().into_bytes()
+}

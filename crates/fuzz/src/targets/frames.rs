@@ -1,0 +1,171 @@
+//! Frames between servers, gateways and backups.
+
+use nimbus_model::{
+    Aabb, ContactPoint, ContactState, Extent, Group, Link, Member, Mixer, Rng, StateUpdate, Vec3, coding,
+};
+use nimbus_wire::{
+    Address, Aura, AuraFrame, AuraSize, Breach, Claim, Command, Commit, Content, Factor, Frame, GatewayId, Item, Kept,
+    LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Records, SeamReport, SeamTotals, Sighting, Transfer, Transit,
+    encode_group,
+};
+use std::sync::Arc;
+
+use super::parts::{asked_by, desc, joint, motion, nid, pose, region, several, tick, vector, velocity};
+
+fn frame(rng: &mut Rng, content: Content) -> Vec<u8> {
+    let to = match rng.below(3) {
+        0 => Address::Gateway(GatewayId(rng.below(2) as u16)),
+        1 => Address::Backup(region(rng)),
+        _ => Address::Region(region(rng)),
+    };
+    Frame { from: Address::Region(region(rng)), to, era: 1, epoch: rng.below(9) as u32, tick: tick(rng), content }
+        .encode()
+}
+
+pub(super) fn lane(rng: &mut Rng) -> Vec<u8> {
+    // Now and then the longest lane there is, of the shortest items.
+    let items = match rng.below(64) {
+        0 => several(rng, 3_000, |rng| (tick(rng), Item::Died { nid: nid(rng), body_epoch: 1 })),
+        _ => several(rng, 8, |rng| (tick(rng), item(rng))),
+    };
+    let content = Content::Lane(LaneFrame { ack: rng.below(1_000), first: rng.below(1_000), items });
+    frame(rng, content)
+}
+
+fn item(rng: &mut Rng) -> Item {
+    match rng.below(12) {
+        0 | 1 => Item::Transfer(Transfer {
+            tick: tick(rng),
+            claims: several(rng, 4, |rng| Claim {
+                nid: nid(rng),
+                body_epoch: rng.below(90) as u32,
+                restless: rng.chance(0.5),
+            }),
+            payload: encode_group(&some_group(rng)),
+            obeyed: several(rng, 3, |rng| (nid(rng), several(rng, 3, asked_by))),
+            returned: None,
+        }),
+        2 => Item::Order(Order { by: asked_by(rng), hops: rng.below(8) as u8, command: command(rng) }),
+        3 => Item::Rests(several(rng, 6, aura)),
+        4 => Item::Stirs(several(rng, 20, nid)),
+        5 => Item::Offer { id: rng.below(99) as u32, islands: several(rng, 4, |rng| several(rng, 6, nid)) },
+        6 => Item::Accept { id: rng.below(99) as u32, islands: vec![0, 2], until: tick(rng) },
+        7 => Item::Hosted { nid: nid(rng), body_epoch: 3, desc: Arc::new(desc(rng)), motion: motion(rng) },
+        8 => Item::Rested { nid: nid(rng), body_epoch: 3, motion: motion(rng) },
+        9 => Item::Outcome(asked_by(rng), Outcome::Refused("there is no such body".to_owned())),
+        10 => {
+            let seen = Sighting { region: region(rng), tick: tick(rng), certain: true };
+            let bodies = [nid(rng), nid(rng)];
+            Item::Linkage(Linkage {
+                by: asked_by(rng),
+                bodies,
+                joint: joint(rng),
+                until: tick(rng),
+                seen: [Some(seen), None],
+            })
+        }
+        _ => Item::Died { nid: nid(rng), body_epoch: 9 },
+    }
+}
+
+fn command(rng: &mut Rng) -> Command {
+    match rng.below(3) {
+        0 => Command::Spawn { desc: Arc::new(desc(rng)), motion: motion(rng) },
+        1 => Command::Push { nid: nid(rng), impulse: vector(rng) },
+        _ => Command::Join { one: nid(rng), two: nid(rng), joint: joint(rng) },
+    }
+}
+
+pub(super) fn states(rng: &mut Rng) -> Vec<u8> {
+    let mut updates = several(rng, 20, |rng| StateUpdate {
+        nid: nid(rng),
+        body_epoch: rng.below(300) as u32,
+        pose: pose(rng),
+        velocity: velocity(rng),
+    });
+    updates.sort_by_key(|update| update.nid);
+    updates.dedup_by_key(|update| update.nid);
+    frame(rng, Content::States(updates))
+}
+
+fn aura(rng: &mut Rng) -> Aura {
+    let min = vector(rng);
+    let extent = Extent { bounds: Aabb::new(min, min + Vec3::ONE), axis: Vec3::Y, radius: rng.unit() };
+    Aura { nid: nid(rng), host: region(rng), tick: tick(rng), extent, speed: rng.unit() }
+}
+
+pub(super) fn auras(rng: &mut Rng) -> Vec<u8> {
+    let (others, auras) = (several(rng, 3, region), several(rng, 10, aura));
+    frame(rng, Content::Auras(AuraFrame { sent_us: 7, load: 12, others, auras }))
+}
+
+pub(super) fn seams(rng: &mut Rng) -> Vec<u8> {
+    let breach = |rng: &mut Rng| Breach {
+        tick: tick(rng),
+        region: region(rng),
+        factor: Factor::ALL[rng.below(6) as usize],
+        value: 40.0,
+        limit: 32.0,
+        bodies: several(rng, 8, nid),
+    };
+    let auras = if rng.below(64) == 0 { 2_048 } else { 12 };
+    let report = SeamReport {
+        auras: several(rng, auras, |rng| AuraSize { nid: nid(rng), reach: rng.unit() }),
+        clusters: several(rng, 4, |rng| several(rng, 8, nid)),
+        in_transit: several(rng, 6, |rng| Transit { nid: nid(rng), to: region(rng) }),
+        breaches: several(rng, 3, breach),
+        totals: SeamTotals { auras: 3, ghosts: 4, in_transit: 1, breaches: [0, 1, 2, 0, 0, 9] },
+    };
+    frame(rng, Content::Seams(report))
+}
+
+pub(super) fn records(rng: &mut Rng) -> Vec<u8> {
+    let piece = |rng: &mut Rng| Piece {
+        kind: [PieceKind::Seed, PieceKind::Snapshot, PieceKind::Tick][rng.below(3) as usize],
+        tick: tick(rng),
+        begins: rng.chance(0.5),
+        ends: rng.chance(0.5),
+        bytes: several(rng, 300, |rng| rng.next_u64() as u8),
+    };
+    let content = match rng.below(4) {
+        0 => Content::Kept(Kept { epoch: 3, upto: rng.below(1 << 40) }),
+        1 => Content::Commit(Commit { region: region(rng), epoch: 2, tick: tick(rng) }),
+        _ => {
+            let awaiting = several(rng, 4, |rng| Address::Region(region(rng)));
+            Content::Records(Records { life: 2, first: rng.below(500), pieces: several(rng, 4, piece), awaiting })
+        }
+    };
+    frame(rng, content)
+}
+
+fn some_group(rng: &mut Rng) -> Group {
+    let point = |rng: &mut Rng| ContactPoint {
+        at_a: vector(rng),
+        at_b: vector(rng),
+        feature_a: 1,
+        feature_b: 2,
+        normal_impulse: rng.unit(),
+        tangent_impulse: Vec3::ZERO,
+        twist_impulse: 0.0,
+    };
+    Group {
+        members: several(rng, 4, |rng| Member { nid: nid(rng), desc: Arc::new(desc(rng)), motion: motion(rng) }),
+        links: several(rng, 2, |rng| Link::new(nid(rng), nid(rng), 0, joint(rng))),
+        contacts: several(rng, 3, |rng| ContactState {
+            points: several(rng, 4, point),
+            ..ContactState::bare(nid(rng), nid(rng))
+        }),
+    }
+}
+
+/// A group without its checksum, which [`sealed`] puts in front: a forger can compute it, and so must we.
+pub(super) fn group(rng: &mut Rng) -> Vec<u8> {
+    coding::write(&some_group(rng))
+}
+
+/// Bytes with the checksum of a group in front.
+pub(super) fn sealed(bytes: &[u8]) -> Vec<u8> {
+    let mut mixer = Mixer::new();
+    mixer.bytes(bytes);
+    [&mixer.finish().to_le_bytes(), bytes].concat()
+}
