@@ -16,7 +16,7 @@ use metered::{Ledger, Metered};
 const MEMORY_PER_TWO_BYTES: usize = 5;
 
 /// Bytes of memory that any value may take, however few bytes it was read from. The largest list that is sent with short
-/// entries is that of a lane: 2,048 entries, each a few hundred bytes wide in memory even when it says little.
+/// entries is that of a lane: 2,048 entries, each some two hundred bytes wide in memory even when it says little.
 pub const ROOM: usize = 1 << 20;
 
 /// Lists may lie in lists this deep. The deepest that exists are the points of parts of shapes of bodies of worlds.
