@@ -219,6 +219,10 @@ fn with_etcd_a_second_coordinator_takes_over() {
     assert_eq!(epochs(&third), [1, 1]);
     cluster.signal("CONT", &etcd);
     let leader = cluster.until_said("Leads { term: 3 }");
+    // Long enough for the leader to hear and write that every backup has everything. Without, a region waits for its server.
+    let before = tick(&cluster.until("there is a world", is_whole));
+    let third = cluster.until("time goes on", |world| tick(world) > before + 120 && is_whole(world));
+    assert_eq!(epochs(&third), [1, 1]);
 
     // A node. Whoever leads now has its backup take over.
     let server = cluster.until_said(": serves r1 in epoch 1 ");
