@@ -21,6 +21,11 @@ struct ClusterFile {
     name: String,
     scene: Option<String>,
     world: Option<PathBuf>,
+    #[serde(default = "default_seed")]
+    seed: u64,
+    #[serde(default = "default_scale")]
+    scale: f32,
+    regions: Option<u16>,
     #[serde(default = "default_certs")]
     certs: PathBuf,
     store: Option<PathBuf>,
@@ -36,6 +41,7 @@ struct ClusterFile {
 struct ProcessEntry {
     name: String,
     address: SocketAddr,
+    operator: Option<SocketAddr>,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +50,7 @@ struct GatewayEntry {
     name: String,
     address: SocketAddr,
     http: SocketAddr,
+    operator: Option<SocketAddr>,
 }
 
 #[derive(Deserialize)]
@@ -73,6 +80,14 @@ fn default_certs() -> PathBuf {
     PathBuf::from("certs")
 }
 
+fn default_seed() -> u64 {
+    1
+}
+
+fn default_scale() -> f32 {
+    1.0
+}
+
 fn default_store() -> PathBuf {
     PathBuf::from("roster")
 }
@@ -99,24 +114,26 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
     let file: ClusterFile = toml::from_str(&text).with_context(|| format!("{} is no cluster file", path.display()))?;
     let beside = |relative: &Path| path.parent().unwrap_or(Path::new("")).join(relative);
     let (mut places, mut http) = (BTreeMap::new(), BTreeMap::new());
-    let mut add = |name: &str, role: Role, address: SocketAddr| {
+    let mut operators = BTreeMap::new();
+    let mut add = |name: &str, role: Role, address: SocketAddr, operator: Option<SocketAddr>| {
         let name = ProcessName::new(name)?;
+        operators.extend(operator.map(|operator| (name.clone(), operator)));
         if places.insert(name.clone(), Place { role, address }).is_some() {
             bail!("{}: two processes are called `{name}`; give each its own name", path.display());
         }
         Ok(name)
     };
-    for ProcessEntry { name, address } in &file.coordinator {
-        add(name, Role::Coordinator, *address)?;
+    for ProcessEntry { name, address, operator } in &file.coordinator {
+        add(name, Role::Coordinator, *address, *operator)?;
     }
-    for ProcessEntry { name, address } in &file.node {
-        add(name, Role::Node, *address)?;
+    for ProcessEntry { name, address, operator } in &file.node {
+        add(name, Role::Node, *address, *operator)?;
     }
-    for GatewayEntry { name, address, http: web } in &file.gateway {
-        http.insert(add(name, Role::Gateway, *address)?, *web);
+    for GatewayEntry { name, address, http: web, operator } in &file.gateway {
+        http.insert(add(name, Role::Gateway, *address, *operator)?, *web);
     }
-    if file.coordinator.is_empty() || file.node.is_empty() || file.gateway.len() > 1 {
-        let wanted = "list at least one [[coordinator]], at least one [[node]] and at most one [[gateway]]";
+    if file.coordinator.is_empty() || file.node.is_empty() {
+        let wanted = "list at least one [[coordinator]] and at least one [[node]]";
         bail!("{}: {wanted}", path.display());
     }
     let roster = file.store.clone().unwrap_or_else(default_store);
@@ -129,9 +146,9 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
             StoreSetup::Etcd(config.with_context(|| format!("{}: [etcd]", path.display()))?)
         }
     };
-    let nodes = file.node.len() as u16;
+    let regions = file.regions.unwrap_or(file.node.len() as u16);
     let world: World = match (&file.scene, &file.world) {
-        (Some(scene), None) => worlds::scene(scene, nodes, 1, 1.0)?,
+        (Some(scene), None) => worlds::scene(scene, regions, file.seed, file.scale)?,
         (None, Some(world)) => worlds::file(&beside(world))?,
         _ => bail!("{}: say either `scene` or `world`", path.display()),
     };
@@ -141,6 +158,7 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
         certs: beside(&file.certs),
         store,
         places,
+        operators,
         world: Arc::new(world),
         map,
     };

@@ -5,6 +5,8 @@ mod aura_scalability;
 mod authority_swap;
 mod collision;
 mod control_schemes;
+mod failover;
+mod handover_latency;
 mod insertion_cost;
 mod node_memory;
 mod node_overhead;
@@ -15,13 +17,15 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 11] = [
+pub(crate) const ALL: [Experiment; 13] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
     control_schemes::EXPERIMENT,
     transplant::EXPERIMENT,
     authority_swap::EXPERIMENT,
+    failover::EXPERIMENT,
+    handover_latency::EXPERIMENT,
     insertion_cost::EXPERIMENT,
     universe_speed::EXPERIMENT,
     node_overhead::EXPERIMENT,

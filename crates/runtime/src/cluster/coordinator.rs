@@ -2,7 +2,7 @@
 
 use nimbus_control::{Config, Coordinator, Genesis, Input, Link, Note, Output, Role as Part, Roster, ToCoordinator};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::calendar::Calendar;
@@ -11,6 +11,8 @@ use super::setup::{ClusterError, ClusterSetup};
 use super::store::{Store, Word};
 use crate::clock::Clock;
 use crate::mesh::{Delivery, Mesh, ProcessName, Received, Role};
+use crate::metrics;
+use crate::operator::{Facts, Operator, Page};
 
 /// How often the core is told that time passes, at least.
 const POLL: Duration = Duration::from_millis(20);
@@ -44,6 +46,8 @@ pub fn run_coordinator(
     let core = Coordinator::new(config).map_err(|invalid| ClusterError::Coordinator(invalid.to_string()))?;
     let store = Store::open(setup, name, token)?;
     let mesh = setup.connect(name, Role::Coordinator)?;
+    let shown: Arc<Mutex<Option<Arc<Roster>>>> = Arc::default();
+    let _operator = setup.operators.get(name).map(|at| Operator::start(*at, facts(&shown))).transpose()?;
     let mut desk = Desk {
         core,
         store,
@@ -54,6 +58,7 @@ pub fn run_coordinator(
         links: setup.places.keys().cloned().zip((0..).map(Link)).collect(),
         elected: false,
         followed: None,
+        newest: None,
         lead_at: Duration::ZERO,
         troubled: false,
         unusable: None,
@@ -71,6 +76,7 @@ pub fn run_coordinator(
         while let Some(word) = desk.store.hear() {
             desk.heed(word, &mut tell);
         }
+        *shown.lock().unwrap_or_else(PoisonError::into_inner) = desk.roster().cloned();
     }
     Ok(())
 }
@@ -88,6 +94,8 @@ struct Desk {
     elected: bool,
     /// Who leads instead, as far as people know.
     followed: Option<String>,
+    /// The newest roster that somebody else has written.
+    newest: Option<Arc<Roster>>,
     /// When the core is told again, if it is elected and does not lead.
     lead_at: Duration,
     /// The store does not do what it is asked, and people know.
@@ -101,6 +109,12 @@ struct Desk {
 }
 
 impl Desk {
+    /// The newest roster, whoever wrote it.
+    fn roster(&self) -> Option<&Arc<Roster>> {
+        let known = [self.core.roster(), self.newest.as_ref()];
+        known.into_iter().flatten().max_by_key(|roster| roster.revision)
+    }
+
     fn hear(&mut self, received: Received, tell: &mut impl FnMut(String)) {
         let Some(&link) = self.links.get(&received.from) else { return };
         match Post::decode(received.bytes) {
@@ -141,8 +155,9 @@ impl Desk {
                 let news = self.core.roster().is_none_or(|known| known.revision < roster.revision);
                 // One that claims the lead finds out by itself.
                 if !mine && news && (self.core.leads() || !self.elected) {
-                    self.follow(Some(roster.leader), tell);
+                    self.follow(Some(roster.leader.clone()), tell);
                 }
+                self.newest = Some(Arc::new(*roster));
             }
             Word::Trouble(Some(problem)) => {
                 if !std::mem::replace(&mut self.troubled, true) {
@@ -240,5 +255,20 @@ fn speaks_for_itself(roster: Option<&Arc<Roster>>, from: &ProcessName, role: Rol
         }
         ToCoordinator::Heartbeat(beat) => is_named(&beat.process),
         ToCoordinator::Drain(process) => is_named(process),
+    }
+}
+
+/// What operators may ask of a coordinator: the roster, which says who serves what, who is protected, and what is lost.
+fn facts(shown: &Arc<Mutex<Option<Arc<Roster>>>>) -> Facts {
+    let read = |shown: &Mutex<Option<Arc<Roster>>>| shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let (ready, figures, page) = (shown.clone(), shown.clone(), shown.clone());
+    let page: Page = Box::new(move |_| {
+        let roster = read(&page).ok_or("it has read no roster yet")?;
+        serde_json::to_value(&*roster).map_err(|error| error.to_string())
+    });
+    Facts {
+        unready: Box::new(move || read(&ready).is_none().then(|| "it has read no roster yet".to_owned())),
+        metrics: Box::new(move || read(&figures).map_or_else(String::new, |roster| metrics::render_roster(&roster))),
+        pages: BTreeMap::from([("/api/roster", page)]),
     }
 }

@@ -5,6 +5,7 @@
 
 mod calendar;
 mod coordinator;
+mod desk;
 mod etcd_election;
 mod etcd_store;
 mod file_store;

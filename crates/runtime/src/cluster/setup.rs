@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::etcd::{EtcdConfig, EtcdError};
+use crate::http::BindError;
 use crate::mesh::{
     ClusterName, Hello, Identity, IdentityError, Mesh, MeshConfig, MeshError, NameError, PeerConfig, ProcessName, Role,
 };
@@ -31,6 +32,8 @@ pub struct ClusterSetup {
     pub certs: PathBuf,
     /// Every process.
     pub places: BTreeMap<ProcessName, Place>,
+    /// Where processes answer operators; those that are not here do not.
+    pub operators: BTreeMap<ProcessName, SocketAddr>,
     /// The world it begins with.
     pub world: Arc<World>,
     /// Its first partition.
@@ -68,6 +71,9 @@ pub enum ClusterError {
     /// The network cannot be used.
     #[error(transparent)]
     Mesh(#[from] MeshError),
+    /// The endpoint for operators cannot be had.
+    #[error("operators cannot be answered: {0}")]
+    Operator(#[from] BindError),
     /// The world cannot be run.
     #[error(transparent)]
     Start(#[from] StartError),
