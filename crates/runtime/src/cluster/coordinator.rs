@@ -56,6 +56,7 @@ pub fn run_coordinator(
         links: setup.places.keys().cloned().zip((0..).map(Link)).collect(),
         elected: false,
         followed: None,
+        newest: None,
         lead_at: Duration::ZERO,
         troubled: false,
         unusable: None,
@@ -75,7 +76,7 @@ pub fn run_coordinator(
         while let Some(word) = desk.store.hear() {
             desk.heed(word, &mut tell);
         }
-        *shown.lock().unwrap_or_else(PoisonError::into_inner) = desk.core.roster().cloned();
+        *shown.lock().unwrap_or_else(PoisonError::into_inner) = desk.roster().cloned();
     }
     Ok(())
 }
@@ -93,6 +94,8 @@ struct Desk {
     elected: bool,
     /// Who leads instead, as far as people know.
     followed: Option<String>,
+    /// The newest roster that somebody else has written.
+    newest: Option<Arc<Roster>>,
     /// When the core is told again, if it is elected and does not lead.
     lead_at: Duration,
     /// The store does not do what it is asked, and people know.
@@ -106,6 +109,12 @@ struct Desk {
 }
 
 impl Desk {
+    /// The newest roster, whoever wrote it.
+    fn roster(&self) -> Option<&Arc<Roster>> {
+        let known = [self.core.roster(), self.newest.as_ref()];
+        known.into_iter().flatten().max_by_key(|roster| roster.revision)
+    }
+
     fn hear(&mut self, received: Received, tell: &mut impl FnMut(String)) {
         let Some(&link) = self.links.get(&received.from) else { return };
         match Post::decode(received.bytes) {
@@ -146,8 +155,9 @@ impl Desk {
                 let news = self.core.roster().is_none_or(|known| known.revision < roster.revision);
                 // One that claims the lead finds out by itself.
                 if !mine && news && (self.core.leads() || !self.elected) {
-                    self.follow(Some(roster.leader), tell);
+                    self.follow(Some(roster.leader.clone()), tell);
                 }
+                self.newest = Some(Arc::new(*roster));
             }
             Word::Trouble(Some(problem)) => {
                 if !std::mem::replace(&mut self.troubled, true) {
