@@ -1,0 +1,181 @@
+//! Where boundaries should lie, from what regions cost.
+//!
+//! Servers report what a tick costs them and where their bodies lie; the planner answers with the next partition, or
+//! nothing. It goes down the tree of cuts and shifts every plane by as much cost as makes the servers on its two sides
+//! equally dear on average. What was measured decides how much, where bodies lie decides how far that is. So it ends up
+//! right even where costs do not follow the bodies: a mistake is measured and corrected at the next move.
+//!
+//! Bodies pay for every move, so it is slow to begin, goes a bounded way at once, waits until what it did can be
+//! measured, and waits longer each time a plane turns back.
+
+mod config;
+mod load;
+mod shift;
+
+use nimbus_model::Tick;
+use nimbus_space::PartitionMap;
+use std::collections::BTreeMap;
+
+pub use config::{Misplan, PlannerConfig};
+use load::Gauges;
+pub use load::LoadReport;
+use shift::Shift;
+
+/// A plane that turned back so many times waits no longer than one that did so once less.
+const TURNS_MAX: u32 = 8;
+/// A plane that stood still for so many times as long as it had to has forgotten that it ever turned back.
+const TURNS_KEPT: u64 = 8;
+
+/// What a planner remembers of a plane that it moved.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    up: bool,
+    /// When the move took effect.
+    at: Tick,
+    /// How often it turned back lately.
+    turns: u32,
+    /// How far it went since, metres. A plane that gets somewhere follows a load that moves.
+    way_m: f32,
+}
+
+/// Plans partitions; see the description of this file. Give it every report with [`Planner::report`], and ask it for a
+/// partition now and then with [`Planner::plan`].
+#[derive(Clone, Debug)]
+pub struct Planner {
+    config: PlannerConfig,
+    gauges: Gauges,
+    /// The partition that the gauges are about, and the tick from which reports count.
+    epoch: u32,
+    counts_from: Tick,
+    /// The partition that this planner made last.
+    made: Option<u32>,
+    moved: BTreeMap<usize, Moved>,
+    /// When it last made one, the tick at which that takes effect.
+    settles_from: Option<Tick>,
+    /// It has begun to even out, and goes on until all is even.
+    busy: bool,
+}
+
+impl Planner {
+    /// A planner that knows nothing yet.
+    pub fn new(config: PlannerConfig) -> Planner {
+        Planner {
+            config,
+            gauges: Gauges::default(),
+            epoch: 0,
+            counts_from: Tick(0),
+            made: None,
+            moved: BTreeMap::new(),
+            settles_from: None,
+            busy: false,
+        }
+    }
+
+    /// What it was told.
+    pub fn config(&self) -> &PlannerConfig {
+        &self.config
+    }
+
+    /// Takes what a server says, with the newest partition that was announced. Repeated and late reports do no harm.
+    pub fn report(&mut self, report: LoadReport, newest: &PartitionMap) {
+        self.follow(newest);
+        let counts = report.map_epoch == self.epoch && report.tick >= self.counts_from;
+        if counts && newest.regions().binary_search(&report.region).is_ok() {
+            self.gauges.take(report);
+        }
+    }
+
+    /// The partition that should come after the newest one that was announced; it takes effect `lead_ticks` from now.
+    /// Nothing when all is well, too little is known, or the last one has not settled.
+    pub fn plan(&mut self, now: Tick, newest: &PartitionMap) -> Option<PartitionMap> {
+        self.follow(newest);
+        let restless = self.has(Misplan::Restless);
+        let config = self.config;
+        let settled = self.settles_from.is_none_or(|from| now >= from + config.settle_ticks);
+        if !settled && !restless {
+            return None;
+        }
+        let reports_min = if restless { 1 } else { config.reports_min };
+        if !self.gauges.are_complete(newest, reports_min, now - config.stale_ticks) || !self.is_worth_it(newest) {
+            return None;
+        }
+        let gains: BTreeMap<usize, f64> = newest.cuts().map(|cut| (cut.index, self.gain(cut.index, now))).collect();
+        let shift = Shift::plan(&config, &self.gauges, newest, &gains)?;
+        self.busy = !shift.moves.is_empty() || shift.uneven;
+        if shift.moves.is_empty() {
+            return None;
+        }
+        let effective = if self.has(Misplan::Hasty) { now } else { now + config.lead_ticks };
+        let width_min = if self.has(Misplan::Narrow) { 0.0 } else { config.width_min };
+        let places: Vec<(usize, f32)> = shift.moves.iter().map(|step| (step.index, step.to)).collect();
+        let next = newest.move_cuts(&places, width_min, effective).ok()?;
+        for step in &shift.moves {
+            self.note(step.index, step.to - step.from, effective);
+        }
+        self.settles_from = Some(effective);
+        self.made = Some(next.epoch());
+        Some(next)
+    }
+
+    /// Notices that another partition was announced. One that somebody else made starts everything anew.
+    fn follow(&mut self, newest: &PartitionMap) {
+        if newest.epoch() == self.epoch {
+            return;
+        }
+        if self.made != Some(newest.epoch()) {
+            self.moved.clear();
+        }
+        self.epoch = newest.epoch();
+        let drain_ticks = if self.has(Misplan::Restless) { 0 } else { self.config.drain_ticks };
+        self.counts_from = newest.effective() + drain_ticks;
+        self.gauges.clear();
+    }
+
+    /// True when evening out is under way, or there is enough to be gained to begin with it.
+    fn is_worth_it(&mut self, map: &PartitionMap) -> bool {
+        let costs: Vec<f64> =
+            map.regions().iter().filter_map(|region| Some(self.gauges.get(*region)?.cost_us())).collect();
+        let most = costs.iter().copied().fold(0.0, f64::max);
+        let least = costs.iter().copied().fold(f64::INFINITY, f64::min);
+        let mean = costs.iter().sum::<f64>() / costs.len().max(1) as f64;
+        if self.has(Misplan::Restless) {
+            return true;
+        }
+        if most - mean < f64::from(self.config.gain_us_min) {
+            self.busy = false;
+        } else if (most - least) * 1e3 > most * f64::from(self.config.start_permille) {
+            self.busy = true;
+        }
+        self.busy
+    }
+
+    /// How much of what a plane should shift it shifts at once; none while it waits because it turned back.
+    fn gain(&self, index: usize, now: Tick) -> f64 {
+        let Some(moved) = self.moved.get(&index).filter(|_| !self.has(Misplan::Restless)) else { return 1.0 };
+        if now < moved.at + self.wait(moved) { 0.0 } else { 0.5f64.powi(moved.turns.min(4) as i32) }
+    }
+
+    /// How long a plane stands still after a move.
+    fn wait(&self, moved: &Moved) -> u64 {
+        self.config.settle_ticks << moved.turns.min(TURNS_MAX)
+    }
+
+    fn note(&mut self, index: usize, step_m: f32, effective: Tick) {
+        let kept = |moved: &&Moved| effective.since(moved.at) < TURNS_KEPT * self.wait(moved);
+        let up = step_m > 0.0;
+        let (mut turns, mut way_m) = (0, step_m.abs());
+        if let Some(moved) = self.moved.get(&index).filter(kept) {
+            let turned = moved.up != up;
+            way_m += if turned { 0.0 } else { moved.way_m };
+            turns = if turned { (moved.turns + 1).min(TURNS_MAX) } else { moved.turns };
+        }
+        if way_m >= self.config.step_m {
+            turns = 0;
+        }
+        self.moved.insert(index, Moved { up, at: effective, turns, way_m });
+    }
+
+    fn has(&self, planted: Misplan) -> bool {
+        self.config.planted == Some(planted)
+    }
+}
