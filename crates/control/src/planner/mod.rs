@@ -44,11 +44,12 @@ struct Moved {
 pub struct Planner {
     config: PlannerConfig,
     gauges: Gauges,
-    /// The partition that the gauges are about, and the tick from which reports count.
-    epoch: u32,
+    /// The partition that the gauges are about: its epoch, which a world loaded anew may use again, and its tick.
+    about: (u32, Tick),
+    /// The tick from which reports count.
     counts_from: Tick,
     /// The partition that this planner made last.
-    made: Option<u32>,
+    made: Option<(u32, Tick)>,
     moved: BTreeMap<usize, Moved>,
     /// When it last made one, the tick at which that takes effect.
     settles_from: Option<Tick>,
@@ -62,7 +63,7 @@ impl Planner {
         Planner {
             config,
             gauges: Gauges::default(),
-            epoch: 0,
+            about: (0, Tick(0)),
             counts_from: Tick(0),
             made: None,
             moved: BTreeMap::new(),
@@ -79,7 +80,7 @@ impl Planner {
     /// Takes what a server says, with the newest partition that was announced. Repeated and late reports do no harm.
     pub fn report(&mut self, report: LoadReport, newest: &PartitionMap) {
         self.follow(newest);
-        let counts = report.map_epoch == self.epoch && report.tick >= self.counts_from;
+        let counts = report.map_epoch == self.about.0 && report.tick >= self.counts_from;
         if counts && newest.regions().binary_search(&report.region).is_ok() {
             self.gauges.take(report);
         }
@@ -113,19 +114,19 @@ impl Planner {
             self.note(step.index, step.to - step.from, effective);
         }
         self.settles_from = Some(effective);
-        self.made = Some(next.epoch());
+        self.made = Some((next.epoch(), effective));
         Some(next)
     }
 
     /// Notices that another partition was announced. One that somebody else made starts everything anew.
     fn follow(&mut self, newest: &PartitionMap) {
-        if newest.epoch() == self.epoch {
+        if (newest.epoch(), newest.effective()) == self.about {
             return;
         }
-        if self.made != Some(newest.epoch()) {
+        if self.made != Some((newest.epoch(), newest.effective())) {
             self.moved.clear();
         }
-        self.epoch = newest.epoch();
+        self.about = (newest.epoch(), newest.effective());
         let drain_ticks = if self.has(Misplan::Restless) { 0 } else { self.config.drain_ticks };
         self.counts_from = newest.effective() + drain_ticks;
         self.gauges.clear();

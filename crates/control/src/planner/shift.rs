@@ -14,6 +14,8 @@ const STEP_MIN_M: f32 = 0.1;
 const PLACES: i32 = 8;
 /// Another place must disturb so many fewer bodies, as a share, to be worth a worse balance.
 const CALMER: f64 = 0.8;
+/// Bodies that lie so many times the reach beyond a plane should have followed it.
+const FOLLOWED_REACHES: f32 = 4.0;
 /// Halvings of an interval when a place is sought; enough for millimetres within kilometres.
 const HALVINGS: u32 = 24;
 
@@ -182,8 +184,18 @@ impl Planning<'_> {
             |from: f32, to: f32| -> f64 { both.iter().map(|leaf| leaf.spread[axis].bodies_between(from, to)).sum() };
         let is_near = |to: f32| bodies(at.min(to), at.max(to)) <= f64::from(config.bodies_max);
         let leaping = config.planted == Some(Misplan::Leaping);
-        let step = if leaping { 1e3 } else { config.step_m };
         let sign = if down { -1.0 } else { 1.0 };
+        // What already lies well beyond the plane and has not changed sides yet will, or cannot. Going on would not help.
+        let beyond = at - sign * FOLLOWED_REACHES * config.reach_m;
+        let (from, to) = if down { (beyond, f32::INFINITY) } else { (f32::NEG_INFINITY, beyond) };
+        let due = due - giving.iter().map(|leaf| leaf.cost_between(axis, from, to)).sum::<f64>();
+        // Nor would it beyond the last body.
+        let ends = giving.iter().filter_map(|leaf| leaf.spread[axis].range());
+        let end = ends.map(|(low, high)| sign * if down { low } else { high }).fold(sign * at, f32::max);
+        let step = (end - sign * at).min(if leaping { f32::INFINITY } else { config.step_m });
+        if due <= 0.0 || step <= 0.0 {
+            return at;
+        }
         let far = (at + sign * step).clamp(limits.0.min(at), limits.1.max(at));
         let to = farthest(at, far, |to| passed(to) <= due && (leaping || is_near(to)));
         // Of places that are as good, the one with the fewest bodies around it.
