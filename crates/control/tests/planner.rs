@@ -11,6 +11,7 @@ const WIDTH_MIN: f32 = 8.0;
 /// Bodies that lie still, and a partition that follows what they cost.
 struct Stage {
     bodies: Vec<(Vec3, u32)>,
+    first: PartitionMap,
     map: PartitionMap,
     /// Partitions announced, each with the tick of the announcement.
     announced: Vec<(Tick, PartitionMap)>,
@@ -27,9 +28,11 @@ struct Stage {
 
 impl Stage {
     fn new(layout: &Layout, bodies: Vec<(Vec3, u32)>, config: PlannerConfig) -> Stage {
+        let map = PartitionMap::from_layout(layout).expect("the layout is good");
         Stage {
             bodies,
-            map: PartitionMap::from_layout(layout).expect("the layout is good"),
+            first: map.clone(),
+            map,
             announced: Vec::new(),
             planner: Planner::new(config),
             tick: Tick(0),
@@ -94,9 +97,9 @@ impl Stage {
     /// What a promise of the planner was broken by, if any.
     fn broken(&self) -> Option<String> {
         let config = self.planner.config();
-        let mut before = PartitionMap::clone(&self.map);
+        let mut before = self.first.clone();
         let mut last: Vec<Option<Tick>> = Vec::new();
-        for (i, (at, map)) in self.announced.iter().enumerate() {
+        for (at, map) in &self.announced {
             if map.narrowest() < config.width_min - 1e-3 {
                 return Some(format!("a leaf is {} m wide", map.narrowest()));
             }
@@ -104,18 +107,15 @@ impl Stage {
                 return Some("announced too late".to_owned());
             }
             last.resize(map.cuts().count(), None);
-            if i > 0 {
-                for (n, (was, is)) in before.cuts().zip(map.cuts()).enumerate() {
-                    if (was.at - is.at).abs() > config.step_m + 1e-3 {
-                        return Some(format!("a plane leapt from {} to {}", was.at, is.at));
-                    }
-                    if was.at != is.at && last[n].is_some_and(|last| map.effective().since(last) < config.settle_ticks)
-                    {
-                        return Some("a plane moved twice within the settling time".to_owned());
-                    }
-                    if was.at != is.at {
-                        last[n] = Some(map.effective());
-                    }
+            for (n, (was, is)) in before.cuts().zip(map.cuts()).enumerate() {
+                if (was.at - is.at).abs() > config.step_m + 1e-3 {
+                    return Some(format!("a plane leapt from {} to {}", was.at, is.at));
+                }
+                if was.at != is.at && last[n].is_some_and(|last| map.effective().since(last) < config.settle_ticks) {
+                    return Some("a plane moved twice within the settling time".to_owned());
+                }
+                if was.at != is.at {
+                    last[n] = Some(map.effective());
                 }
             }
             before = map.clone();
@@ -247,13 +247,14 @@ fn a_plane_that_cannot_win_turns_back_ever_more_rarely() {
 
 #[test]
 fn every_planted_mistake_is_noticed() {
+    let careful = PlannerConfig { settle_ticks: 90, step_m: 8.0, ..PlannerConfig::new(24.0) };
     for (name, planted) in Misplan::ALL {
-        let config = PlannerConfig { planted: Some(planted), ..PlannerConfig::new(24.0) };
+        let config = PlannerConfig { planted: Some(planted), ..careful };
         let mut stage = Stage::new(&columns(), hot(), config);
         stage.run(60 * 60, |_, _| {});
         assert!(stage.broken().is_some(), "{name} was not noticed");
     }
-    let mut sound = Stage::new(&columns(), hot(), PlannerConfig::new(24.0));
+    let mut sound = Stage::new(&columns(), hot(), careful);
     sound.run(60 * 60, |_, _| {});
     assert_eq!(sound.broken(), None);
     assert!(sound.announced.len() > 5);

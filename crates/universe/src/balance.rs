@@ -9,7 +9,7 @@ use nimbus_node::{AuraConfig, Horizon, Node};
 use nimbus_space::PartitionMap;
 
 /// A server reports every so many ticks.
-const REPORT_TICKS: u64 = 15;
+const REPORT_TICKS: u64 = 10;
 /// The planner is asked every so many ticks.
 const PLAN_TICKS: u64 = 5;
 

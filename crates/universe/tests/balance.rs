@@ -52,17 +52,26 @@ fn eager(faults: Faults, ticks: u64, planted: Option<Misplan>) -> Swarm {
     base.faults = faults;
     let world = nimbus_scenes::build("crossing", &SceneParams { servers: 4, seed: 1, scale: 1.0 }).expect("a scene");
     let usual = BalanceConfig::default().planner_for(&world, &base.aura);
-    let planner = PlannerConfig { start_permille: 40, stop_permille: 20, gain_us_min: 2, ..usual };
+    let planner = PlannerConfig {
+        start_permille: 40,
+        stop_permille: 20,
+        gain_us_min: 2,
+        settle_ticks: 90,
+        step_m: 16.0,
+        ..usual
+    };
     base.balance = Some(BalanceConfig { planner: Some(planner), planted, measured: false });
     Swarm { base, first_seed: 1, seeds: 2, vary_servers: true, stop_at_first: true }
 }
 
-/// `SEEDS=100 TICKS=1200` makes more of it.
+/// `SEEDS=100 TICKS=1200 SCALE=0.25` makes more of it: more seeds, for longer, with fewer bodies to begin with.
 #[test]
 fn nothing_breaks_when_boundaries_move_and_everything_goes_wrong() {
     let told = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let mut swarm = eager(Faults::all(), told("TICKS").unwrap_or(260), None);
     swarm.seeds = told("SEEDS").unwrap_or(2);
+    let scale = std::env::var("SCALE").ok().and_then(|text| text.parse().ok());
+    swarm.base.scale = scale.unwrap_or(swarm.base.scale);
     let report = swarm.run(2, |_| {}).expect("the configuration is good");
     println!(
         "{} seeds, {} thin, {} plans, {} hand-overs",

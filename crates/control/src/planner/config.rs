@@ -27,7 +27,8 @@ pub struct PlannerConfig {
     pub lead_ticks: u64,
     /// No plane moves further at once, metres.
     pub step_m: f32,
-    /// No plane passes more bodies at once; they all have to change server.
+    /// No plane passes more bodies at once, about; they all have to change server. The way through empty space costs
+    /// nothing.
     pub bodies_max: u32,
     /// A mistake on purpose.
     pub planted: Option<Misplan>,
@@ -42,12 +43,12 @@ impl PlannerConfig {
             start_permille: 100,
             stop_permille: 30,
             gain_us_min: 50,
-            settle_ticks: 90,
-            drain_ticks: 20,
-            reports_min: 3,
+            settle_ticks: 40,
+            drain_ticks: 15,
+            reports_min: 2,
             stale_ticks: 60,
-            lead_ticks: 40,
-            step_m: 16.0,
+            lead_ticks: 20,
+            step_m: 200.0,
             bodies_max: 600,
             planted: None,
         }

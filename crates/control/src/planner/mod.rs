@@ -19,12 +19,15 @@ use std::collections::BTreeMap;
 pub use config::{Misplan, PlannerConfig};
 use load::Gauges;
 pub use load::LoadReport;
-use shift::Shift;
+use shift::{Shift, Step};
 
 /// A plane that turned back so many times waits no longer than one that did so once less.
 const TURNS_MAX: u32 = 8;
 /// A plane that stood still for so many times as long as it had to has forgotten that it ever turned back.
 const TURNS_KEPT: u64 = 8;
+
+/// Sides that differ by so many times as much as when their plane moved last do so because the load has changed.
+const CHANGED: f64 = 2.0;
 
 /// What a planner remembers of a plane that it moved.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +37,8 @@ struct Moved {
     at: Tick,
     /// How often it turned back lately.
     turns: u32,
-    /// How far it went since, metres. A plane that gets somewhere follows a load that moves.
-    way_m: f32,
+    /// By how much its sides differed, as a share of the dearer one.
+    uneven: f64,
 }
 
 /// Plans partitions; see the description of this file. Give it every report with [`Planner::report`], and ask it for a
@@ -100,8 +103,8 @@ impl Planner {
         if !self.gauges.are_complete(newest, reports_min, now - config.stale_ticks) || !self.is_worth_it(newest) {
             return None;
         }
-        let gains: BTreeMap<usize, f64> = newest.cuts().map(|cut| (cut.index, self.gain(cut.index, now))).collect();
-        let shift = Shift::plan(&config, &self.gauges, newest, &gains)?;
+        let held = self.held(now);
+        let shift = Shift::plan(&config, &self.gauges, newest, &held)?;
         self.busy = !shift.moves.is_empty() || shift.uneven;
         if shift.moves.is_empty() {
             return None;
@@ -111,7 +114,7 @@ impl Planner {
         let places: Vec<(usize, f32)> = shift.moves.iter().map(|step| (step.index, step.to)).collect();
         let next = newest.move_cuts(&places, width_min, effective).ok()?;
         for step in &shift.moves {
-            self.note(step.index, step.to - step.from, effective);
+            self.note(step, effective);
         }
         self.settles_from = Some(effective);
         self.made = Some((next.epoch(), effective));
@@ -150,10 +153,12 @@ impl Planner {
         self.busy
     }
 
-    /// How much of what a plane should shift it shifts at once; none while it waits because it turned back.
-    fn gain(&self, index: usize, now: Tick) -> f64 {
-        let Some(moved) = self.moved.get(&index).filter(|_| !self.has(Misplan::Restless)) else { return 1.0 };
-        if now < moved.at + self.wait(moved) { 0.0 } else { 0.5f64.powi(moved.turns.min(4) as i32) }
+    /// The planes that wait because they turned back, each with the difference between its sides from which on it does not.
+    fn held(&self, now: Tick) -> BTreeMap<usize, f64> {
+        let start = f64::from(self.config.start_permille) / 1e3;
+        let waits = |moved: &Moved| now < moved.at + self.wait(moved) && !self.has(Misplan::Restless);
+        let held = self.moved.iter().filter(|(_, moved)| waits(moved));
+        held.map(|(index, moved)| (*index, CHANGED * moved.uneven.max(start))).collect()
     }
 
     /// How long a plane stands still after a move.
@@ -161,19 +166,15 @@ impl Planner {
         self.config.settle_ticks << moved.turns.min(TURNS_MAX)
     }
 
-    fn note(&mut self, index: usize, step_m: f32, effective: Tick) {
+    fn note(&mut self, step: &Step, effective: Tick) {
         let kept = |moved: &&Moved| effective.since(moved.at) < TURNS_KEPT * self.wait(moved);
-        let up = step_m > 0.0;
-        let (mut turns, mut way_m) = (0, step_m.abs());
-        if let Some(moved) = self.moved.get(&index).filter(kept) {
-            let turned = moved.up != up;
-            way_m += if turned { 0.0 } else { moved.way_m };
-            turns = if turned { (moved.turns + 1).min(TURNS_MAX) } else { moved.turns };
-        }
-        if way_m >= self.config.step_m {
-            turns = 0;
-        }
-        self.moved.insert(index, Moved { up, at: effective, turns, way_m });
+        let up = step.to > step.from;
+        let turns = match self.moved.get(&step.index).filter(kept) {
+            Some(moved) if moved.up == up => moved.turns.saturating_sub(1),
+            Some(moved) => (moved.turns + 1).min(TURNS_MAX),
+            None => 0,
+        };
+        self.moved.insert(step.index, Moved { up, at: effective, turns, uneven: step.uneven });
     }
 
     fn has(&self, planted: Misplan) -> bool {

@@ -1,7 +1,7 @@
 //! One plan: how far each plane of a partition goes.
 
 use nimbus_model::{Aabb, RegionId};
-use nimbus_space::{Part, PartitionMap, Spread};
+use nimbus_space::{Cut, Part, PartitionMap, Spread};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -10,6 +10,8 @@ use super::load::Gauges;
 
 /// A plane that would move by less stays, metres.
 const STEP_MIN_M: f32 = 0.1;
+/// Places are in single precision; a leaf must not end up too narrow by that. Metres.
+const ROUNDING_M: f32 = 1e-2;
 /// Places looked at on either side of the best one, in search of one that disturbs less.
 const PLACES: i32 = 8;
 /// Another place must disturb so many fewer bodies, as a share, to be worth a worse balance.
@@ -25,6 +27,8 @@ pub(super) struct Step {
     pub(super) index: usize,
     pub(super) from: f32,
     pub(super) to: f32,
+    /// By how much its sides differ, as a share of the dearer one.
+    pub(super) uneven: f64,
 }
 
 /// The planes that move, and whether any that may not move now should.
@@ -36,24 +40,51 @@ pub(super) struct Shift {
 
 /// One leaf with what it costs, as far as a region's cost can be told apart by its leaves.
 struct Leaf<'a> {
-    bounds: Aabb,
     cost: f64,
     /// Its share of a server: one, unless its region has several leaves.
     servers: f64,
     spread: &'a [Spread; 3],
 }
 
-impl Leaf<'_> {
-    /// What lies between two places along an axis costs.
-    fn cost_between(&self, axis: usize, from: f32, to: f32) -> f64 {
-        self.cost * self.spread[axis].share_between(from, to)
+/// What lies in a box, as seen along one axis: for every leaf that has something there, how much of it.
+struct View<'a> {
+    axis: usize,
+    parts: Vec<(&'a Leaf<'a>, f64)>,
+}
+
+impl<'a> View<'a> {
+    fn new(leaves: &'a [Leaf<'a>], axis: usize, bounds: &Aabb) -> View<'a> {
+        let others = || (0..3).filter(move |other| *other != axis);
+        let part = |leaf: &Leaf<'_>| -> f64 {
+            others().map(|axis| leaf.spread[axis].share_between(bounds.min[axis], bounds.max[axis])).product()
+        };
+        let parts = leaves.iter().map(|leaf| (leaf, part(leaf))).filter(|(_, part)| *part > 0.0).collect();
+        View { axis, parts }
+    }
+
+    /// What lies between two places costs.
+    fn cost(&self, from: f32, to: f32) -> f64 {
+        let cost = |(leaf, part): &(&Leaf<'_>, f64)| leaf.cost * part * leaf.spread[self.axis].share_between(from, to);
+        self.parts.iter().map(cost).sum()
+    }
+
+    /// So many bodies lie between two places.
+    fn bodies(&self, from: f32, to: f32) -> f64 {
+        let count = |(leaf, part): &(&Leaf<'_>, f64)| part * leaf.spread[self.axis].bodies_between(from, to);
+        self.parts.iter().map(count).sum()
+    }
+
+    /// Where the last body lies in a direction.
+    fn end(&self, sign: f32) -> Option<f32> {
+        let ends = self.parts.iter().filter_map(|(leaf, _)| leaf.spread[self.axis].range());
+        ends.map(|(low, high)| sign * if sign < 0.0 { low } else { high }).reduce(f32::max).map(|end| sign * end)
     }
 }
 
 struct Planning<'a> {
     config: &'a PlannerConfig,
     map: &'a PartitionMap,
-    gains: &'a BTreeMap<usize, f64>,
+    held: &'a BTreeMap<usize, f64>,
     leaves: Vec<Leaf<'a>>,
     /// By node: how many leaves come before it, and the least extent that it needs along each axis.
     leaves_before: Vec<usize>,
@@ -62,16 +93,16 @@ struct Planning<'a> {
 }
 
 impl Shift {
-    /// Plans for every plane, from the root down. `gains` says how much of the way each may go; zero is none. `None` when
-    /// something is missing.
+    /// Plans for every plane, from the root down. Those that are `held` stay unless their sides differ by more than said
+    /// there. `None` when something is missing.
     pub(super) fn plan(
         config: &PlannerConfig,
         gauges: &Gauges,
         map: &PartitionMap,
-        gains: &BTreeMap<usize, f64>,
+        held: &BTreeMap<usize, f64>,
     ) -> Option<Shift> {
         let parts: Vec<Part> = (0..).map_while(|index| map.part(index)).collect();
-        let width_min = if config.planted == Some(Misplan::Narrow) { 0.5 } else { config.width_min };
+        let width_min = if config.planted == Some(Misplan::Narrow) { 0.5 } else { config.width_min + ROUNDING_M };
         let mut needs = vec![[width_min; 3]; parts.len()];
         for (index, part) in parts.iter().enumerate().rev() {
             if let Part::Cut { axis, high, .. } = *part {
@@ -89,7 +120,7 @@ impl Shift {
         let leaves = costs_of(&leaves, gauges, map)?;
         let count = leaves.len();
         let shift = Shift::default();
-        let mut planning = Planning { config, map, gains, leaves, leaves_before, needs, shift };
+        let mut planning = Planning { config, map, held, leaves, leaves_before, needs, shift };
         planning.visit(0, Aabb::EVERYTHING, 0..count)?;
         Some(planning.shift)
     }
@@ -111,7 +142,7 @@ fn costs_of<'a>(leaves: &[RegionId], gauges: &'a Gauges, map: &PartitionMap) -> 
             };
             let (count, all) = map.leaves(*region).fold((0.0, 0.0), |(n, sum), leaf| (n + 1.0, sum + held(leaf)));
             let share = if all > 0.0 && count > 1.0 { held(&bounds) / all } else { 1.0 / count };
-            Some(Leaf { bounds, cost: gauge.cost_us() * share, servers: 1.0 / count, spread })
+            Some(Leaf { cost: gauge.cost_us() * share, servers: 1.0 / count, spread })
         })
         .collect()
 }
@@ -123,7 +154,8 @@ impl Planning<'_> {
         let middle = self.leaves_before[high];
         let (low_leaves, high_leaves) = (leaves.start..middle, middle..leaves.end);
         let limits = (bounds.min[axis] + self.needs[index + 1][axis], bounds.max[axis] - self.needs[high][axis]);
-        let wanted = self.wanted(index, axis, at, &low_leaves, &high_leaves, limits);
+        let (wanted, uneven) = self.wanted(index, &bounds, &low_leaves, &high_leaves, limits);
+        self.shift.uneven |= uneven > 0.0;
         let to = if limits.0 <= limits.1 { wanted.clamp(limits.0, limits.1) } else { at };
         // Its box may have moved away from it; then it has to follow.
         let is_inside = bounds.min[axis] < at && at < bounds.max[axis];
@@ -133,8 +165,7 @@ impl Planning<'_> {
             return None;
         }
         if to != at {
-            self.shift.moves.push(Step { index, from: at, to });
-            self.expect(axis, at, to, &low_leaves, &high_leaves);
+            self.shift.moves.push(Step { index, from: at, to, uneven });
         }
         let (mut below, mut above) = (bounds, bounds);
         below.max[axis] = to;
@@ -143,93 +174,82 @@ impl Planning<'_> {
         self.visit(high, above, high_leaves)
     }
 
-    /// Where a plane should go, if it were alone.
+    /// Where a plane should go, if it were alone, and by how much its sides differ if that is too much, as a share of the
+    /// dearer one. Its box will be `bounds`.
     fn wanted(
-        &mut self,
+        &self,
         index: usize,
-        axis: usize,
-        at: f32,
+        bounds: &Aabb,
         low: &Range<usize>,
         high: &Range<usize>,
         limits: (f32, f32),
-    ) -> f32 {
-        let side = |range: &Range<usize>| {
-            let leaves = &self.leaves[range.clone()];
-            leaves.iter().fold((0.0, 0.0), |(cost, n), leaf| (cost + leaf.cost, n + leaf.servers))
-        };
-        let ((low_cost, low_n), (high_cost, high_n)) = (side(low), side(high));
+    ) -> (f32, f64) {
+        let Some(cut) = self.map.cuts().find(|cut| cut.index == index) else { return (0.0, 0.0) };
+        let (config, axis, at) = (self.config, cut.axis, cut.at);
+        let servers = |range: &Range<usize>| self.leaves[range.clone()].iter().map(|leaf| leaf.servers).sum::<f64>();
+        let (low_n, high_n) = (servers(low), servers(high));
+        let view = View::new(&self.leaves, axis, bounds);
+        let visitors = self.visitors(&cut, low, high);
+        let low_cost = (view.cost(bounds.min[axis], at) + visitors).max(0.0);
+        let high_cost = (view.cost(at, bounds.max[axis]) - visitors).max(0.0);
         let (low_mean, high_mean) = (low_cost / low_n, high_cost / high_n);
-        let dearer = low_mean.max(high_mean);
-        let uneven = (low_mean - high_mean).abs();
-        let config = self.config;
+        let (dearer, uneven) = (low_mean.max(high_mean), (low_mean - high_mean).abs());
         let stop = dearer * f64::from(config.stop_permille) / 1e3;
         let restless = config.planted == Some(Misplan::Restless);
         if dearer <= 0.0 || (uneven <= stop && !restless) {
-            return at;
-        }
-        self.shift.uneven = true;
-        let gain = self.gains.get(&index).copied().unwrap_or(0.0);
-        if gain <= 0.0 {
-            return at;
+            return (at, 0.0);
         }
         // So much cost has to change sides, and this much more or less would do.
-        let due = uneven * gain / (1.0 / low_n + 1.0 / high_n);
+        let due = uneven / (1.0 / low_n + 1.0 / high_n);
         let slack = stop / (1.0 / low_n + 1.0 / high_n);
-        let down = low_mean > high_mean;
-        let giving = &self.leaves[if down { low.clone() } else { high.clone() }];
-        let both = &self.leaves[low.start..high.end];
-        let passed =
-            |to: f32| -> f64 { giving.iter().map(|leaf| leaf.cost_between(axis, at.min(to), at.max(to))).sum() };
-        let bodies =
-            |from: f32, to: f32| -> f64 { both.iter().map(|leaf| leaf.spread[axis].bodies_between(from, to)).sum() };
-        let is_near = |to: f32| bodies(at.min(to), at.max(to)) <= f64::from(config.bodies_max);
+        let sign = if low_mean > high_mean { -1.0 } else { 1.0 };
+        // Nothing is gained by going on beyond the last body.
+        let end = sign * (view.end(sign).unwrap_or(at) - at);
         let leaping = config.planted == Some(Misplan::Leaping);
-        let sign = if down { -1.0 } else { 1.0 };
-        // What already lies well beyond the plane and has not changed sides yet will, or cannot. Going on would not help.
-        let beyond = at - sign * FOLLOWED_REACHES * config.reach_m;
-        let (from, to) = if down { (beyond, f32::INFINITY) } else { (f32::NEG_INFINITY, beyond) };
-        let due = due - giving.iter().map(|leaf| leaf.cost_between(axis, from, to)).sum::<f64>();
-        // Nor would it beyond the last body.
-        let ends = giving.iter().filter_map(|leaf| leaf.spread[axis].range());
-        let end = ends.map(|(low, high)| sign * if down { low } else { high }).fold(sign * at, f32::max);
-        let step = (end - sign * at).min(if leaping { f32::INFINITY } else { config.step_m });
-        if due <= 0.0 || step <= 0.0 {
-            return at;
+        let step = end.min(if leaping { f32::INFINITY } else { config.step_m });
+        let uneven = uneven / dearer;
+        if step <= 0.0 || self.held.get(&index).is_some_and(|limit| uneven <= *limit) {
+            return (at, uneven);
         }
+        let between = |to: f32| (at.min(to), at.max(to));
+        let passed = |to: f32| view.cost(between(to).0, between(to).1);
+        let is_near = |to: f32| leaping || view.bodies(between(to).0, between(to).1) <= f64::from(config.bodies_max);
         let far = (at + sign * step).clamp(limits.0.min(at), limits.1.max(at));
-        let to = farthest(at, far, |to| passed(to) <= due && (leaping || is_near(to)));
+        let to = farthest(at, far, |to| passed(to) <= due && is_near(to));
         // Of places that are as good, the one with the fewest bodies around it.
-        let disturbed = |to: f32| bodies(to - config.reach_m, to + config.reach_m);
-        let (passed_there, disturbed_there) = (passed(to), disturbed(to));
+        let disturbed = |to: f32| view.bodies(to - config.reach_m, to + config.reach_m);
+        let passed_there = passed(to);
         let is_as_good = |place: f32| {
             (place - at) * sign > 0.0
                 && (place - at).abs() <= (far - at).abs()
                 && (passed(place) - passed_there).abs() <= slack
                 && is_near(place)
         };
-        let mut best = (CALMER * disturbed_there, to);
+        let mut best = (CALMER * disturbed(to), to);
         for k in (1..=PLACES).flat_map(|k| [k, -k]) {
             let place = to + k as f32 * 0.5 * config.reach_m;
             if is_as_good(place) && disturbed(place) < best.0 {
                 best = (disturbed(place), place);
             }
         }
-        best.1
+        (best.1, uneven)
     }
 
-    /// Counts what will change sides, so that planes further down do not shift it a second time.
-    fn expect(&mut self, axis: usize, at: f32, to: f32, low: &Range<usize>, high: &Range<usize>) {
-        let (giving, taking) = if to < at { (low, high) } else { (high, low) };
-        let mut changing = 0.0;
-        for leaf in &mut self.leaves[giving.clone()] {
-            let cost = leaf.cost_between(axis, at.min(to), at.max(to));
-            leaf.cost -= cost;
-            changing += cost;
-        }
-        let beside = |leaf: &&mut Leaf<'_>| leaf.bounds.min[axis] == at || leaf.bounds.max[axis] == at;
-        let mut taking: Vec<&mut Leaf<'_>> = self.leaves[taking.clone()].iter_mut().filter(beside).collect();
-        let share = changing / taking.len().max(1) as f64;
-        taking.iter_mut().for_each(|leaf| leaf.cost += share);
+    /// How much more the low side of a plane costs than what lies there now: visitors from the high side, less its own
+    /// bodies that visit there. They stay as long as they have reason to, so a balance has to reckon with them. What lies
+    /// well beyond the plane is not counted: it will follow, or cannot, and moving the plane on would not help.
+    fn visitors(&self, cut: &Cut, low: &Range<usize>, high: &Range<usize>) -> f64 {
+        let view = View::new(&self.leaves, cut.axis, &cut.bounds);
+        let margin = FOLLOWED_REACHES * self.config.reach_m;
+        let beside = (cut.at - margin, cut.at + margin);
+        let there = |leaves: &Range<usize>, from: f32, to: f32| -> f64 {
+            let leaves = self.leaves[leaves.clone()].iter();
+            leaves.map(|leaf| leaf.cost * leaf.spread[cut.axis].share_between(from, to)).sum()
+        };
+        let hosted: f64 = self.leaves[low.clone()].iter().map(|leaf| leaf.cost).sum();
+        let lying = view.cost(cut.bounds.min[cut.axis], cut.at);
+        let far_out = there(low, beside.1, f32::INFINITY) - there(high, f32::NEG_INFINITY, beside.0);
+        hosted - lying - far_out
     }
 }
 
