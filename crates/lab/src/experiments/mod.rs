@@ -3,6 +3,7 @@
 mod aura_correctness;
 mod aura_scalability;
 mod authority_swap;
+mod balance;
 mod collision;
 mod control_schemes;
 mod insertion_cost;
@@ -15,11 +16,12 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 11] = [
+pub(crate) const ALL: [Experiment; 12] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
     control_schemes::EXPERIMENT,
+    balance::EXPERIMENT,
     transplant::EXPERIMENT,
     authority_swap::EXPERIMENT,
     insertion_cost::EXPERIMENT,
