@@ -131,7 +131,8 @@ fn chromium() -> Result<PathBuf, String> {
     find().ok_or_else(|| "apt-get installed chromium but it is not on PATH".to_string())
 }
 
-fn on_path(name: &str) -> Option<PathBuf> {
+/// The program of this name on PATH.
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file())
 }

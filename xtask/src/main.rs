@@ -7,6 +7,7 @@ mod browser;
 mod clock;
 mod count;
 mod demo;
+mod etcd;
 mod process;
 mod suite;
 mod tidy;

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use crate::clock::Stopwatch;
 use crate::count::{self, Tally};
-use crate::{browser, process, tidy, web};
+use crate::{browser, etcd, process, tidy, web};
 
 /// Whether the browser tests belong to a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,9 +66,16 @@ fn steps(suite: &mut Suite, root: &Path, browser: Browser) -> Result<(), Stopped
     } else {
         suite.skip("deny", "cargo-deny is not installed");
     }
-    suite.tests("rust tests", || {
-        process::run_counted(in_root(root).args(["test", "--workspace", "--no-fail-fast"]), count::rust_line)
-    })?;
+    let mut tests = in_root(root);
+    tests.args(["test", "--workspace", "--no-fail-fast"]);
+    match etcd::path(root) {
+        Ok(path) => _ = tests.env("PATH", path),
+        Err(reason) => {
+            suite.skip("tests with etcd", &reason);
+            tests.args(["--", "--skip", etcd::TESTS]);
+        }
+    }
+    suite.tests("rust tests", || process::run_counted(&mut tests, count::rust_line))?;
     if has_web {
         suite.check("web types", || process::run(&mut web::type_check(root)))?;
         suite.tests("web tests", || process::run_counted(web::npm(root).arg("test"), count::web_line))?;

@@ -130,6 +130,12 @@ impl Coordinator {
         self.plan(out);
     }
 
+    /// Goes on with another calendar: the unix microsecond at which `now_ms` was 0, as whoever led before would say. Ticks
+    /// are due by the calendar of the first leader, and machines do not agree about the time.
+    pub fn set_unix_us_at_zero(&mut self, unix_us: u64) {
+        self.config.unix_us_at_zero = unix_us;
+    }
+
     /// True when the store has this coordinator's term, as far as it knows.
     pub fn leads(&self) -> bool {
         self.stance == Stance::Leading

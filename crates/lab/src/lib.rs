@@ -3,6 +3,7 @@
 //! An experiment measures something about the system and compares it with a bar. Speed is always a ratio of two things
 //! measured side by side in the same run, because absolute times say more about the machine than about the code.
 
+mod cluster_run;
 mod draw;
 mod escape;
 mod experiment;

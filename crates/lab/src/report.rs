@@ -77,7 +77,8 @@ impl Report {
     pub fn to_csv(&self) -> String {
         let mut text = self.columns().join(",") + "\n";
         for row in &self.rows {
-            let cells: Vec<String> = row.0.iter().map(|(_, value)| cell(value)).collect();
+            let cells: Vec<String> =
+                self.columns().iter().map(|name| row.get(name).map_or(String::new(), cell)).collect();
             text += &(cells.join(",") + "\n");
         }
         text
@@ -89,7 +90,7 @@ impl Report {
         let names = self.columns();
         let _ = writeln!(text, "| {} |\n|{}", names.join(" | "), "---|".repeat(names.len()));
         for row in &self.rows {
-            let cells: Vec<String> = row.0.iter().map(|(_, value)| cell(value)).collect();
+            let cells: Vec<String> = names.iter().map(|name| row.get(name).map_or(String::new(), cell)).collect();
             let _ = writeln!(text, "| {} |", cells.join(" | "));
         }
         if self.parameters.iter().next().is_some() {
@@ -100,9 +101,15 @@ impl Report {
         text
     }
 
-    /// Names of the columns, in order.
+    /// Names of the columns, in the order in which they first come up. A row may lack some.
     pub(crate) fn columns(&self) -> Vec<&'static str> {
-        self.rows.first().map(|row| row.0.iter().map(|(name, _)| *name).collect()).unwrap_or_default()
+        let mut names = Vec::new();
+        for (name, _) in self.rows.iter().flat_map(Row::iter) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 }
 

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, bail};
 use nimbus::model::World;
-use nimbus::runtime::cluster::{ClusterSetup, Place};
+use nimbus::runtime::cluster::{ClusterSetup, Place, StoreSetup};
+use nimbus::runtime::etcd::{Endpoint, EtcdConfig, EtcdLogin, EtcdTls};
 use nimbus::runtime::first_map;
 use nimbus::runtime::mesh::{ClusterName, ProcessName, Role};
 use serde::Deserialize;
@@ -20,10 +21,15 @@ struct ClusterFile {
     name: String,
     scene: Option<String>,
     world: Option<PathBuf>,
+    #[serde(default = "default_seed")]
+    seed: u64,
+    #[serde(default = "default_scale")]
+    scale: f32,
+    regions: Option<u16>,
     #[serde(default = "default_certs")]
     certs: PathBuf,
-    #[serde(default = "default_store")]
-    store: PathBuf,
+    store: Option<PathBuf>,
+    etcd: Option<EtcdEntry>,
     coordinator: Vec<ProcessEntry>,
     node: Vec<ProcessEntry>,
     #[serde(default)]
@@ -35,6 +41,7 @@ struct ClusterFile {
 struct ProcessEntry {
     name: String,
     address: SocketAddr,
+    operator: Option<SocketAddr>,
 }
 
 #[derive(Deserialize)]
@@ -43,50 +50,105 @@ struct GatewayEntry {
     name: String,
     address: SocketAddr,
     http: SocketAddr,
+    operator: Option<SocketAddr>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EtcdEntry {
+    #[serde(default = "default_endpoints")]
+    endpoints: Vec<String>,
+    #[serde(default = "default_lease_s")]
+    lease_s: u32,
+    user: Option<String>,
+    password_file: Option<PathBuf>,
+    ca: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+    data: Option<PathBuf>,
+}
+
+fn default_endpoints() -> Vec<String> {
+    vec!["http://127.0.0.1:2379".to_owned()]
+}
+
+fn default_lease_s() -> u32 {
+    2
 }
 
 fn default_certs() -> PathBuf {
     PathBuf::from("certs")
 }
 
+fn default_seed() -> u64 {
+    1
+}
+
+fn default_scale() -> f32 {
+    1.0
+}
+
 fn default_store() -> PathBuf {
     PathBuf::from("roster")
 }
 
-/// A cluster, and where browsers find its gateways.
+/// A cluster, where browsers find its gateways, and where an etcd of its own keeps its data.
 pub(crate) struct Described {
     pub(crate) setup: ClusterSetup,
     pub(crate) http: BTreeMap<ProcessName, SocketAddr>,
+    pub(crate) etcd_data: PathBuf,
+}
+
+/// Where the roster is kept, whatever the file says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// As the file says.
+    AsWritten,
+    /// In etcd: at the endpoints of the file, or at the default one.
+    InEtcd,
 }
 
 /// Reads a cluster's file. Paths in it are relative to the file.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Described> {
+pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file: ClusterFile = toml::from_str(&text).with_context(|| format!("{} is no cluster file", path.display()))?;
     let beside = |relative: &Path| path.parent().unwrap_or(Path::new("")).join(relative);
     let (mut places, mut http) = (BTreeMap::new(), BTreeMap::new());
-    let mut add = |name: &str, role: Role, address: SocketAddr| {
+    let mut operators = BTreeMap::new();
+    let mut add = |name: &str, role: Role, address: SocketAddr, operator: Option<SocketAddr>| {
         let name = ProcessName::new(name)?;
+        operators.extend(operator.map(|operator| (name.clone(), operator)));
         if places.insert(name.clone(), Place { role, address }).is_some() {
             bail!("{}: two processes are called `{name}`; give each its own name", path.display());
         }
         Ok(name)
     };
-    for ProcessEntry { name, address } in &file.coordinator {
-        add(name, Role::Coordinator, *address)?;
+    for ProcessEntry { name, address, operator } in &file.coordinator {
+        add(name, Role::Coordinator, *address, *operator)?;
     }
-    for ProcessEntry { name, address } in &file.node {
-        add(name, Role::Node, *address)?;
+    for ProcessEntry { name, address, operator } in &file.node {
+        add(name, Role::Node, *address, *operator)?;
     }
-    for GatewayEntry { name, address, http: web } in &file.gateway {
-        http.insert(add(name, Role::Gateway, *address)?, *web);
+    for GatewayEntry { name, address, http: web, operator } in &file.gateway {
+        http.insert(add(name, Role::Gateway, *address, *operator)?, *web);
     }
-    if file.coordinator.len() != 1 || file.node.is_empty() || file.gateway.len() > 1 {
-        bail!("{}: list one [[coordinator]], at least one [[node]] and at most one [[gateway]]", path.display());
+    if file.coordinator.is_empty() || file.node.is_empty() {
+        let wanted = "list at least one [[coordinator]] and at least one [[node]]";
+        bail!("{}: {wanted}", path.display());
     }
-    let nodes = file.node.len() as u16;
+    let roster = file.store.clone().unwrap_or_else(default_store);
+    let data = file.etcd.as_ref().and_then(|etcd| etcd.data.clone()).unwrap_or_else(|| roster.with_extension("etcd"));
+    let store = match (file.store, file.etcd) {
+        (Some(_), Some(_)) => bail!("{}: say either `store`, a file, or [etcd]", path.display()),
+        (_, None) if keep == Keep::AsWritten => StoreSetup::File(beside(&roster)),
+        (_, entry) => {
+            let config = etcd(entry.unwrap_or_default(), &beside);
+            StoreSetup::Etcd(config.with_context(|| format!("{}: [etcd]", path.display()))?)
+        }
+    };
+    let regions = file.regions.unwrap_or(file.node.len() as u16);
     let world: World = match (&file.scene, &file.world) {
-        (Some(scene), None) => worlds::scene(scene, nodes, 1, 1.0)?,
+        (Some(scene), None) => worlds::scene(scene, regions, file.seed, file.scale)?,
         (None, Some(world)) => worlds::file(&beside(world))?,
         _ => bail!("{}: say either `scene` or `world`", path.display()),
     };
@@ -94,10 +156,46 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Described> {
     let setup = ClusterSetup {
         name: ClusterName::new(&file.name)?,
         certs: beside(&file.certs),
-        store: beside(&file.store),
+        store,
         places,
+        operators,
         world: Arc::new(world),
         map,
     };
-    Ok(Described { setup, http })
+    Ok(Described { setup, http, etcd_data: beside(&data) })
+}
+
+impl Default for EtcdEntry {
+    fn default() -> EtcdEntry {
+        EtcdEntry {
+            endpoints: default_endpoints(),
+            lease_s: default_lease_s(),
+            user: None,
+            password_file: None,
+            ca: None,
+            certificate: None,
+            key: None,
+            data: None,
+        }
+    }
+}
+
+fn etcd(entry: EtcdEntry, beside: &impl Fn(&Path) -> PathBuf) -> anyhow::Result<EtcdConfig> {
+    let endpoints: Result<Vec<Endpoint>, _> = entry.endpoints.iter().map(|endpoint| endpoint.parse()).collect();
+    let login = match (entry.user, entry.password_file) {
+        (None, None) => None,
+        (Some(user), Some(file)) => Some(EtcdLogin { user, password_file: beside(&file) }),
+        _ => bail!("`user` and `password_file` go together; write both or neither"),
+    };
+    let identity = match (entry.certificate, entry.key) {
+        (None, None) => None,
+        (Some(certificate), Some(key)) => Some((beside(&certificate), beside(&key))),
+        _ => bail!("`certificate` and `key` go together; write both or neither"),
+    };
+    let tls = match (entry.ca, identity) {
+        (Some(ca), identity) => Some(EtcdTls { ca: beside(&ca), identity }),
+        (None, Some(_)) => bail!("`certificate` needs `ca`, the file of the CA that made etcd's own certificate"),
+        (None, None) => None,
+    };
+    Ok(EtcdConfig::new(endpoints?, entry.lease_s, login, tls)?)
 }

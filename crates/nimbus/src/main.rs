@@ -3,6 +3,7 @@
 mod cluster_file;
 mod commands;
 mod exit;
+mod own_etcd;
 mod worlds;
 
 use clap::{Parser, Subcommand};
@@ -39,8 +40,8 @@ enum Command {
     Universe(commands::universe::Universe),
     /// Run all processes of a cluster on this host
     Cluster(commands::cluster::Cluster),
-    /// Run the coordinator of a cluster
-    Coordinator(commands::roles::RoleArgs),
+    /// Run a coordinator of a cluster
+    Coordinator(commands::roles::CoordinatorArgs),
     /// Run a node of a cluster
     Node(commands::roles::RoleArgs),
     /// Run a gateway of a cluster
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
         Command::Inspect(command) => command.run(),
         Command::Universe(command) => command.run(),
         Command::Cluster(command) => command.run(),
-        Command::Coordinator(args) => args.run(Role::Coordinator),
+        Command::Coordinator(args) => args.run(),
         Command::Node(args) => args.run(Role::Node),
         Command::Gateway(args) => args.run(Role::Gateway),
         Command::Certs(command) => command.run(),

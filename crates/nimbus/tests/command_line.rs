@@ -40,6 +40,46 @@ fn a_process_that_the_cluster_file_does_not_have_is_refused() {
 }
 
 #[test]
+fn what_is_wrong_with_the_etcd_of_a_cluster_is_said() {
+    let example = std::fs::read_to_string(examples().join("cluster.toml")).unwrap();
+    let file = scratch("etcd.toml");
+    let path = file.to_str().unwrap();
+    let said = |etcd: &str, command: &[&str]| {
+        // A table ends where the next one begins, so it goes before the first of them.
+        let text = example.replace("store = \"cluster/roster\"\n", &format!("{etcd}\n"));
+        std::fs::write(&file, text).unwrap();
+        check(2, command)
+    };
+    let coordinator = ["coordinator", "--config", path, "--name", "coordinator-0"];
+    for (etcd, part) in [
+        ("[etcd]\nendpoints = [\"127.0.0.1:2379\"]", "write one like http://127.0.0.1:2379"),
+        ("[etcd]\nendpoints = []", "list 1 to 16 endpoints"),
+        ("[etcd]\nlease_s = 0", "1 to 60 seconds, not 0"),
+        ("[etcd]\nendpoints = [\"https://a:1\"]", "https needs `ca`"),
+        ("[etcd]\nuser = \"root\"", "`user` and `password_file` go together"),
+        ("[etcd]\nuser = \"root\"\npassword_file = \"/does/not/exist\"", "/does/not/exist"),
+        ("[etcd]\ncertificate = \"a.pem\"", "`certificate` and `key` go together"),
+        ("[etcd]\nendpoint = \"http://a:1\"", "endpoint"),
+        ("store = \"roster\"\n[etcd]", "either `store`, a file, or [etcd]"),
+    ] {
+        let said = said(etcd, &coordinator);
+        assert!(said.contains(part), "{etcd}: {said}");
+    }
+    let own = ["cluster", path, "--etcd"];
+    let elsewhere = said("[etcd]\nendpoints = [\"http://10.0.0.1:2379\"]\n", &own);
+    assert!(elsewhere.contains("without --etcd"), "{elsewhere}");
+    let second = said("store = \"roster\"", &["coordinator", "--config", path, "--name", "coordinator-1"]);
+    assert!(second.contains("--etcd"), "{second}");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let busy = said(&format!("[etcd]\nendpoints = [\"http://{address}\"]"), &own);
+    assert!(busy.contains("end what listens there"), "{busy}");
+    std::fs::remove_file(&file).unwrap();
+    // `nimbus cluster` makes certificates before it starts anything.
+    std::fs::remove_dir_all(file.with_file_name("cluster")).unwrap();
+}
+
+#[test]
 fn certificates_are_made_once_and_added_to() {
     let dir = scratch("certs");
     let path = dir.to_str().unwrap();

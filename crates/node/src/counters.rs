@@ -15,6 +15,11 @@ pub struct Counters {
     pub returned: u64,
     /// Ticks that arrivals were not simulated on their way.
     pub ticks_in_transit: u64,
+    /// Bodies that arrived, by the ticks from the decision to give them away to their first step here; the last counts
+    /// all that took longer.
+    pub arrival_ticks: [u64; 8],
+    /// Steps of bodies: one for each body and tick.
+    pub body_ticks: u64,
     /// Frames dropped because they were of another era, an older life, or not for this region.
     pub frames_void: u64,
     /// Orders passed on to where a body went.

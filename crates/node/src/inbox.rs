@@ -5,7 +5,7 @@
 
 use nimbus_model::{Nid, RegionId, Tick};
 use nimbus_wire::lane::Incoming;
-use nimbus_wire::{Address, AuraFrame, Commit, Commits, Item, LaneFrame};
+use nimbus_wire::{Address, AuraFrame, Commit, Commits, GatewayId, Item, LaneFrame};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -64,6 +64,8 @@ pub enum Input {
         /// Where to.
         to: RegionId,
     },
+    /// These gateways watch, and no others.
+    Gateways(Vec<GatewayId>),
 }
 
 /// What must be known about an item from a region before it may take effect.
@@ -172,6 +174,12 @@ impl Inbox {
     /// Items that wait only because it is not certain that they will stand.
     pub(crate) fn uncertain(&self, gate: Gate) -> usize {
         self.lanes.iter().map(|(from, lane)| lane.uncertain(gate.of(&self.commits, *from))).sum()
+    }
+
+    /// Forgets a peer that is gone for good.
+    pub(crate) fn close(&mut self, peer: Address) {
+        self.lanes.remove(&peer);
+        self.acks.remove(&peer);
     }
 
     /// Forgets everything but how far the word of others is certain, as a new world demands.

@@ -43,6 +43,7 @@ mod snapshot;
 mod transfer;
 mod traverse;
 mod utility;
+mod watchers;
 
 pub use backup::{Backup, BackupCounters, PromoteError};
 pub use breach::{Breach, Factor};

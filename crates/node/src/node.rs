@@ -103,6 +103,9 @@ pub struct Node {
     pub(crate) seams_told: Tick,
     /// Bodies that gateways have yet to hear of.
     pub(crate) untold: BTreeSet<(GatewayId, Nid)>,
+    /// Who watches from the next tick on, as the shell said.
+    #[serde(skip)]
+    pub(crate) watchers: Option<Vec<GatewayId>>,
     pub(crate) serial: u64,
     pub(crate) inbox: Inbox,
     pub(crate) outbox: Outbox,
@@ -176,6 +179,7 @@ impl Node {
             moved: Vec::new(),
             seams_told: at,
             untold: BTreeSet::new(),
+            watchers: None,
             serial: 0,
             inbox: Inbox::default(),
             outbox: Outbox::default(),
@@ -242,6 +246,7 @@ impl Node {
         if !loads {
             let gate = self.gate();
             self.inbox.due(tick, self.config.policy, gate, &mut inputs);
+            inputs.extend(self.watchers_input());
         }
         inputs.extend(self.kept_input());
         self.run(tick, &inputs, probe);
@@ -297,6 +302,7 @@ impl Node {
             match input {
                 Input::Change(_) | Input::Force { .. } => {}
                 Input::Kept { upto } => self.kept = *upto,
+                Input::Gateways(gateways) => self.follow_gateways(gateways),
                 Input::Ack { from, upto } => self.take_ack(*from, *upto),
                 Input::Item { from, item, .. } => self.take_item(*from, item.clone()),
                 Input::Auras { from, tick, frame } => self.seam.hear(*from, *tick, self.now, frame),
@@ -416,6 +422,7 @@ impl Node {
         probe(Phase::StepBegins);
         let report = self.physics.step();
         probe(Phase::StepEnds);
+        self.counters.body_ticks += self.hosted.len() as u64;
         let asleep = report.fell_asleep.clone();
         let woke = report.woke.clone();
         let lost = report.quarantined.clone();

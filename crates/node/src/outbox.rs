@@ -27,6 +27,11 @@ impl Outbox {
         }
     }
 
+    /// Forgets a peer that is gone for good, and what was to be said to it.
+    pub(crate) fn close(&mut self, peer: Address) {
+        self.lanes.remove(&peer);
+    }
+
     /// Continues lanes that a former life of the server may have sent from.
     pub(crate) fn resume(&mut self) {
         self.lanes.values_mut().for_each(Outgoing::resume);

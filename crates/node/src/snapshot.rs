@@ -22,13 +22,13 @@ impl Node {
 /// The physics world inside a snapshot, in its own format.
 pub(crate) mod physics_bytes {
     use nimbus_physics::PhysicsWorld;
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+    use serde::{Deserializer, Serializer, de::Error};
 
     pub(crate) fn serialize<S: Serializer>(physics: &PhysicsWorld, serializer: S) -> Result<S::Ok, S::Error> {
-        physics.snapshot().serialize(serializer)
+        serde_bytes::serialize(&physics.snapshot(), serializer)
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PhysicsWorld, D::Error> {
-        PhysicsWorld::restore(&Vec::<u8>::deserialize(deserializer)?).map_err(D::Error::custom)
+        PhysicsWorld::restore(&serde_bytes::deserialize::<Vec<u8>, D>(deserializer)?).map_err(D::Error::custom)
     }
 }

@@ -118,6 +118,8 @@ impl Node {
         let missed_from = transfer.tick.next() + caught_up;
         self.push_scripted(missed_from, self.now - 1, |nid| nids.binary_search(&nid).is_ok());
         self.counters.ticks_in_transit += self.now.since(missed_from) * nids.len() as u64;
+        let delays = &mut self.counters.arrival_ticks;
+        delays[(self.now.since(transfer.tick) as usize).min(delays.len() - 1)] += nids.len() as u64;
         match transfer.returned {
             Some(_) => self.counters.returned += 1,
             None => self.counters.arrived += transfer.claims.len() as u64,

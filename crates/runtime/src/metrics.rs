@@ -1,16 +1,71 @@
 //! `/metrics`: the figures in the text format that Prometheus reads.
 
+use nimbus_control::Roster;
+use nimbus_node::Durability;
 use nimbus_wire::{Factor, SeamTotals};
 use std::fmt::Write as _;
 
 use crate::board::Board;
+use crate::links::Links;
+use crate::mesh::{MeshStats, PeerStats};
 use crate::reading::{Reading, skews};
 
 /// Everything on the board.
 pub(crate) fn render(board: &Board) -> String {
     let mut text = Exposition::default();
-    let readings = board.readings();
-    let skews = skews(&readings);
+    render_servers(&board.readings(), &mut text);
+    render_gateway(board, &mut text);
+    text.0
+}
+
+/// The servers of a node process, and what its network did.
+pub(crate) fn render_node(readings: &[Reading], links: &Links, mesh: &MeshStats, misplaced: u64) -> String {
+    let mut text = Exposition::default();
+    render_servers(readings, &mut text);
+    let regions = |value: fn(&Durability) -> f64| -> Vec<(String, f64)> {
+        readings.iter().map(|r| (format!("node=\"{}\"", r.region.0), value(&r.durability))).collect()
+    };
+    text.family(
+        "nimbus_node_protected",
+        GAUGE,
+        "1 while a backup has everything.",
+        regions(|d| f64::from(u8::from(d.kept.is_some()))),
+    );
+    text.family(
+        "nimbus_node_backup_lag_ticks",
+        GAUGE,
+        "Ticks that the backup is behind.",
+        regions(|d| d.lag_ticks as f64),
+    );
+    text.family(
+        "nimbus_node_uncertain_items",
+        GAUGE,
+        "Items that wait until they are certain.",
+        regions(|d| d.commits_waiting as f64),
+    );
+    render_links(links, &mut text);
+    render_mesh(mesh, misplaced, &mut text);
+    text.0
+}
+
+/// What a coordinator has written last.
+pub(crate) fn render_roster(roster: &Roster) -> String {
+    let mut text = Exposition::default();
+    let count = |value: usize| one(value as f64);
+    text.family("nimbus_roster_revision", GAUGE, "Revision of the roster.", one(roster.revision as f64));
+    text.family("nimbus_roster_term", GAUGE, "Term of the coordinator that leads.", one(roster.term as f64));
+    text.family("nimbus_roster_members", GAUGE, "Processes that are members.", count(roster.members().count()));
+    let regions = || roster.regions.values();
+    text.family("nimbus_roster_regions", GAUGE, "Regions.", count(roster.regions.len()));
+    let protected = regions().filter(|region| region.protected && region.lost.is_none()).count();
+    text.family("nimbus_roster_protected_regions", GAUGE, "Regions whose backup has everything.", count(protected));
+    let lost = regions().filter(|region| region.lost.is_some()).count();
+    text.family("nimbus_roster_lost_regions", GAUGE, "Regions that nobody has any more.", count(lost));
+    text.0
+}
+
+fn render_servers(readings: &[Reading], text: &mut Exposition) {
+    let skews = skews(readings);
     let nodes = |value: fn(&Reading) -> f64| -> Vec<(String, f64)> {
         readings.iter().map(|reading| (format!("node=\"{}\"", reading.region.0), value(reading))).collect()
     };
@@ -20,7 +75,7 @@ pub(crate) fn render(board: &Board) -> String {
     text.family("nimbus_node_awake_bodies", GAUGE, "Bodies it owns that move.", nodes(|r| r.awake as f64));
     let mut steps = Vec::new();
     let mut lateness = Vec::new();
-    for reading in &readings {
+    for reading in readings {
         for share in [0.5, 0.99, 1.0] {
             let labels = format!("node=\"{}\",quantile=\"{share}\"", reading.region.0);
             steps.push((labels.clone(), reading.step_quantile(share).as_secs_f64()));
@@ -41,8 +96,13 @@ pub(crate) fn render(board: &Board) -> String {
         nodes(|r| r.unacknowledged as f64),
     );
     text.family("nimbus_node_held_items", GAUGE, "Items that wait for their turn.", nodes(|r| r.held as f64));
-    let one = |value: f64| vec![(String::new(), value)];
-    let links = board.links();
+}
+
+fn one(value: f64) -> Vec<(String, f64)> {
+    vec![(String::new(), value)]
+}
+
+fn render_links(links: &Links, text: &mut Exposition) {
     text.family(
         "nimbus_link_dropped_frames_total",
         COUNTER,
@@ -50,6 +110,55 @@ pub(crate) fn render(board: &Board) -> String {
         one(links.dropped() as f64),
     );
     text.family("nimbus_link_void_frames_total", COUNTER, "Frames nobody could read.", one(links.void() as f64));
+}
+
+fn render_mesh(mesh: &MeshStats, misplaced: u64, text: &mut Exposition) {
+    let peers = |value: fn(&PeerStats) -> f64| -> Vec<(String, f64)> {
+        mesh.peers.iter().map(|peer| (format!("peer=\"{}\"", peer.name), value(peer))).collect()
+    };
+    text.family(
+        "nimbus_mesh_connected",
+        GAUGE,
+        "1 while the peer is connected.",
+        peers(|p| f64::from(u8::from(p.connected))),
+    );
+    text.family(
+        "nimbus_mesh_rtt_seconds",
+        GAUGE,
+        "Time there and back.",
+        peers(|p| p.rtt.map_or(0.0, |rtt| rtt.as_secs_f64())),
+    );
+    text.family(
+        "nimbus_mesh_connections_total",
+        COUNTER,
+        "Connections that there have been.",
+        peers(|p| p.connections as f64),
+    );
+    text.family("nimbus_mesh_sent_bytes_total", COUNTER, "Bytes sent.", peers(|p| p.sent_bytes as f64));
+    text.family("nimbus_mesh_received_bytes_total", COUNTER, "Bytes received.", peers(|p| p.received_bytes as f64));
+    text.family(
+        "nimbus_mesh_dropped_frames_total",
+        COUNTER,
+        "Frames never handed to a connection.",
+        peers(|p| p.dropped as f64),
+    );
+    text.family(
+        "nimbus_mesh_unread_frames_total",
+        COUNTER,
+        "Frames that found the inbox full.",
+        peers(|p| p.unread as f64),
+    );
+    text.family("nimbus_mesh_refusals_total", COUNTER, "Connections refused.", one(mesh.refusals as f64));
+    text.family(
+        "nimbus_misplaced_frames_total",
+        COUNTER,
+        "Frames from a process that does not house their sender: of former servers, or forged.",
+        one(misplaced as f64),
+    );
+}
+
+fn render_gateway(board: &Board, text: &mut Exposition) {
+    render_links(board.links(), text);
     let gateway = board.gateway();
     let regions = |value: fn(&SeamTotals) -> u64| -> Vec<(String, f64)> {
         gateway.seams.iter().map(|(region, seams)| (format!("region=\"{}\"", region.0), value(seams) as f64)).collect()
@@ -96,7 +205,6 @@ pub(crate) fn render(board: &Board) -> String {
     for (name, kind, help, value) in figures {
         text.family(name, kind, help, one(value));
     }
-    text.0
 }
 
 const GAUGE: &str = "gauge";

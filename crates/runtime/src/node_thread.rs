@@ -9,9 +9,10 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::mpsc::error::TryRecvError;
 
 use crate::clock::Clock;
+use crate::errand::Errands;
 use crate::links::{LinkEnd, Links};
 use crate::pace::{Pace, Wake};
-use crate::reading::{Gauge, Sample};
+use crate::reading::{Began, Gauge, Sample};
 use crate::recording::{HASH_TICKS, Note, RecorderHandle, StateMark};
 
 /// A server that is further behind than this many ticks skips tick numbers.
@@ -34,6 +35,8 @@ pub(crate) struct NodeThread {
     pub(crate) inbox: LinkEnd,
     /// Changes of the whole world.
     pub(crate) changes: Receiver<Change>,
+    /// What it alone is asked to do.
+    pub(crate) errands: Errands,
     /// Where it shows itself.
     pub(crate) gauge: Gauge,
     /// Where it writes down what it does.
@@ -65,11 +68,13 @@ impl NodeThread {
     /// Runs until the pace says that it is over.
     pub(crate) fn run(mut self) -> NodeEnd {
         let _going_home = GoesHome { gauge: self.gauge.clone(), pace: self.pace.clone() };
+        let begins_after = self.node.now();
         let clock = Clock::start();
         let mut frames = Vec::new();
         self.note_mark();
         let mut told_era = None;
-        while let Some(wake) = self.pace.wait(self.node.now()) {
+        let mut seen = self.node.now();
+        while let Some(wake) = self.pace.wait(seen) {
             if !self.listen(wake) {
                 break;
             }
@@ -81,7 +86,14 @@ impl NodeThread {
             self.speak(&mut frames);
             self.note_progress();
             self.tell_contacts();
-            self.gauge.write(|reading| reading.observe(&self.node));
+            self.gauge.write(|reading| {
+                reading.observe(&self.node);
+                if reading.began.is_none() && reading.tick > begins_after {
+                    reading.began = Some(Began { after: begins_after, unix_us: Clock::unix_us() });
+                }
+            });
+            // One that was told to stop still wakes at every tick, to say what it has to say.
+            seen = self.node.now().max(wake.due);
             self.pace.completed(self.runner, self.node.now());
             // Every server has every static, so one of them speaks for all, once for each world.
             if self.runner == 0 && told_era.replace(self.node.era()) != Some(self.node.era()) {
@@ -112,6 +124,7 @@ impl NodeThread {
             }
         }
         let node = &mut self.node;
+        self.errands.take(node);
         match &*self.pace {
             Pace::RealTime(_) => self.inbox.drain(|frame| node.handle(frame)),
             Pace::LockStep(_) => self.inbox.drain_before(wake.due, |frame| node.handle(frame)),
@@ -120,15 +133,17 @@ impl NodeThread {
     }
 
     fn run_due(&mut self, wake: Wake, clock: &Clock) {
+        let due = self.errands.cap(wake.due);
         let next = self.node.now().next();
-        let behind = wake.due.since(next);
-        let first = if behind >= BEHIND_TICKS_MAX { wake.due } else { next };
-        for tick in first.0..=wake.due.0 {
+        let behind = due.since(next);
+        let first = if behind >= BEHIND_TICKS_MAX { due } else { next };
+        for tick in first.0..=due.0 {
             let tick = Tick(tick);
             let before = self.node.now();
             let began = clock.now();
             self.node.tick(tick);
             let step = clock.now() - began;
+            self.errands.answer(&self.node);
             self.gauge.write(|reading| reading.add_sample(Sample { tick, late: wake.late, step }));
             if tick.0 / HASH_TICKS != before.0 / HASH_TICKS {
                 self.note_progress();

@@ -51,9 +51,20 @@ pub struct Reading {
     pub contacts_dropped: u64,
     /// How well its word is kept.
     pub durability: Durability,
+    /// How this life of it began; none before its first tick.
+    pub began: Option<Began>,
     /// The latest ticks, in no order.
     pub samples: Vec<Sample>,
     next_sample: usize,
+}
+
+/// How a life of a server began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Began {
+    /// The tick that it continued from.
+    pub after: Tick,
+    /// When it had run its first one, microseconds of the calendar.
+    pub unix_us: u64,
 }
 
 impl Reading {

@@ -10,6 +10,7 @@ use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 
 use crate::doors::Doors;
+use crate::errand::Errands;
 use crate::links::{LinkEnd, Links};
 use crate::node_thread::{NodeEnd, NodeThread};
 use crate::pace::Pace;
@@ -175,6 +176,7 @@ impl Servers {
                 links: servers.links.clone(),
                 inbox,
                 changes: servers.doors.add(servers.regions[runner]),
+                errands: Errands::default(),
                 gauge: servers.gauges[runner].clone(),
                 recorder: servers.recorder.as_ref().map(Recorder::handle),
                 contacts: config.contacts.clone(),

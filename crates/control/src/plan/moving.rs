@@ -5,7 +5,7 @@ use nimbus_model::RegionId;
 
 use super::Plan;
 use crate::messages::Service;
-use crate::roster::{Incarnation, Move, Standing};
+use crate::roster::{Incarnation, Move, Region, Standing};
 
 impl Plan<'_> {
     /// Takes every move one step further, and begins those that draining needs.
@@ -21,9 +21,39 @@ impl Plan<'_> {
             .filter(|(id, member)| member.standing == Standing::Draining && !self.is_silent(*id))
             .map(|(id, _)| id)
             .collect();
+        if draining.is_empty() {
+            self.even_out();
+        }
         for process in draining {
             self.unload(process);
             self.unseat(process);
+        }
+    }
+
+    /// Gives the node that serves least a region of the one that serves most, one at a time and only while all is calm:
+    /// so a node that joins, or comes back, gets its share.
+    fn even_out(&mut self) {
+        let calm = |(id, region): (RegionId, &Region)| {
+            region.protected && region.moving.is_none() && self.is_served(id) && self.is_settled(id)
+        };
+        if !self.roster.held().all(calm) {
+            return;
+        }
+        let serves = |process: &Incarnation| self.roster.load(*process).0;
+        let ready: Vec<Incarnation> = self.roster.members().map(|(id, _)| id).filter(|id| self.is_ready(*id)).collect();
+        let (Some(least), Some(most)) =
+            (ready.iter().min_by_key(|id| serves(id)), ready.iter().max_by_key(|id| serves(id)))
+        else {
+            return;
+        };
+        if serves(most) < serves(least) + 2 {
+            return;
+        }
+        // Whoever keeps a region already needs no copy of it.
+        let keeps = |region: &Region| region.backup.is_some_and(|seat| seat.process == *least);
+        let its = self.roster.held().filter(|(_, region)| region.server == *most);
+        if let Some((id, _)) = its.max_by_key(|(id, region)| (keeps(region), std::cmp::Reverse(*id))) {
+            self.begin_move(id, *least);
         }
     }
 

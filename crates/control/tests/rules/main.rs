@@ -405,6 +405,17 @@ fn two_claims_at_once_leave_one_leader() {
     assert!(other.leads() && !desk.coordinator.leads());
 }
 
+#[test]
+fn whoever_takes_over_goes_on_with_the_calendar_it_is_given() {
+    let mut desk = Desk::started(config(2, 2), 2);
+    desk.run(2_000);
+    let tick = desk.tick();
+    // By the calendar of whoever led before, ten seconds more have passed.
+    desk.coordinator.set_unix_us_at_zero(10_000_000);
+    assert_eq!(desk.order(Order::Pace(250)), Some(Ok(())));
+    assert_eq!(desk.roster().timeline.unwrap().paces()[1].from, tick + 600 + 60);
+}
+
 // Rules 5 and 6: draining, moving, settling.
 
 #[test]

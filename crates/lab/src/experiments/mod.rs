@@ -6,6 +6,8 @@ mod authority_swap;
 mod balance;
 mod collision;
 mod control_schemes;
+mod failover;
+mod handover_latency;
 mod insertion_cost;
 mod node_memory;
 mod node_overhead;
@@ -16,7 +18,7 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 12] = [
+pub(crate) const ALL: [Experiment; 14] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
@@ -24,6 +26,8 @@ pub(crate) const ALL: [Experiment; 12] = [
     balance::EXPERIMENT,
     transplant::EXPERIMENT,
     authority_swap::EXPERIMENT,
+    failover::EXPERIMENT,
+    handover_latency::EXPERIMENT,
     insertion_cost::EXPERIMENT,
     universe_speed::EXPERIMENT,
     node_overhead::EXPERIMENT,

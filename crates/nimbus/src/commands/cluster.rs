@@ -4,14 +4,16 @@ use anyhow::Context;
 use clap::Args;
 use nimbus::runtime::Signals;
 use nimbus::runtime::certs::{CertsRequest, make_certs};
+use nimbus::runtime::cluster::{StoreSetup, forget_roster};
 use nimbus::runtime::mesh::{ProcessName, Role};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use crate::cluster_file;
+use crate::cluster_file::{self, Keep};
 use crate::exit::Verdict;
+use crate::own_etcd::OwnEtcd;
 
 /// How often it looks whether a process has died. Each start takes a number that is never given again, so one that dies
 /// over and over is not started too often.
@@ -22,11 +24,17 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 pub(crate) struct Cluster {
     /// The file that describes the cluster
     config: PathBuf,
+    /// Start an etcd of its own and keep the roster there, so that several coordinators can stand by
+    ///
+    /// Its clients come in at the first endpoint of [etcd] in the file, http://127.0.0.1:2379 unless it says another.
+    #[arg(long)]
+    etcd: bool,
 }
 
 impl Cluster {
     pub(crate) fn run(self) -> anyhow::Result<Verdict> {
-        let described = cluster_file::read(&self.config)?;
+        let keep = if self.etcd { Keep::InEtcd } else { Keep::AsWritten };
+        let described = cluster_file::read(&self.config, keep)?;
         let setup = &described.setup;
         let named = |role: Role| {
             let places = setup.places.iter().filter(move |(_, place)| place.role == role);
@@ -41,17 +49,35 @@ impl Cluster {
             hosts,
         };
         make_certs(&setup.certs, &request)?;
-        // A roster of a former run speaks of processes that are gone.
-        match std::fs::remove_file(&setup.store) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(error).with_context(|| format!("cannot remove {}", setup.store.display()));
-            }
-            _ => {}
-        }
         let mut signals = Signals::listen()?;
+        let mut own_etcd = None;
+        let mut standing_by = usize::MAX;
+        // A roster of a former run speaks of processes that are gone.
+        match &setup.store {
+            StoreSetup::Etcd(config) => {
+                if self.etcd {
+                    own_etcd = Some(OwnEtcd::start(config, &described.etcd_data)?);
+                }
+                forget_roster(config, setup.name.as_str())?;
+            }
+            StoreSetup::File(path) => {
+                match std::fs::remove_file(path) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(error).with_context(|| format!("cannot remove {}", path.display()));
+                    }
+                    _ => {}
+                }
+                let coordinators = named(Role::Coordinator);
+                if coordinators.len() > 1 {
+                    println!("only {} runs: others can stand by with --etcd", coordinators[0]);
+                }
+                standing_by = 1;
+            }
+        }
         let mut children: BTreeMap<ProcessName, (Role, Child)> = BTreeMap::new();
-        for (name, place) in &setup.places {
-            children.insert(name.clone(), (place.role, spawn(&self.config, name, place.role)?));
+        let idle: Vec<ProcessName> = named(Role::Coordinator).into_iter().skip(standing_by).collect();
+        for (name, place) in setup.places.iter().filter(|(name, _)| !idle.contains(name)) {
+            children.insert(name.clone(), (place.role, self.spawn(name, place.role)?));
         }
         for address in described.http.values() {
             println!(
@@ -61,10 +87,13 @@ impl Cluster {
             );
         }
         while !signals.wait_for(LOOK_EVERY) {
+            if let Some(etcd) = &mut own_etcd {
+                etcd.look_after()?;
+            }
             for (name, (role, child)) in &mut children {
                 if let Some(status) = child.try_wait()? {
                     eprintln!("nimbus: {name} ended ({status}) and is started again");
-                    *child = spawn(&self.config, name, *role)?;
+                    *child = self.spawn(name, *role)?;
                 }
             }
         }
@@ -76,11 +105,14 @@ impl Cluster {
         }
         Ok(Verdict::Good)
     }
-}
 
-fn spawn(config: &Path, name: &ProcessName, role: Role) -> anyhow::Result<Child> {
-    let program = std::env::current_exe().context("cannot find this program")?;
-    let mut command = Command::new(program);
-    command.arg(role.as_str()).arg("--config").arg(config).arg("--name").arg(name.as_str());
-    command.spawn().with_context(|| format!("cannot start {name}"))
+    fn spawn(&self, name: &ProcessName, role: Role) -> anyhow::Result<Child> {
+        let program = std::env::current_exe().context("cannot find this program")?;
+        let mut command = Command::new(program);
+        command.arg(role.as_str()).arg("--config").arg(&self.config).arg("--name").arg(name.as_str());
+        if role == Role::Coordinator && self.etcd {
+            command.arg("--etcd");
+        }
+        command.spawn().with_context(|| format!("cannot start {name}"))
+    }
 }

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cluster_file;
+use crate::cluster_file::{self, Keep};
 use crate::exit::Verdict;
 
 /// Which process of which cluster.
@@ -23,9 +23,29 @@ pub(crate) struct RoleArgs {
     name: Option<String>,
 }
 
+/// Which coordinator of which cluster.
+#[derive(Args)]
+pub(crate) struct CoordinatorArgs {
+    #[command(flatten)]
+    role: RoleArgs,
+    /// Keep the roster in etcd also when the file does not say so, at http://127.0.0.1:2379
+    #[arg(long)]
+    etcd: bool,
+}
+
+impl CoordinatorArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+        self.role.run_with(Role::Coordinator, if self.etcd { Keep::InEtcd } else { Keep::AsWritten })
+    }
+}
+
 impl RoleArgs {
     pub(crate) fn run(self, role: Role) -> anyhow::Result<Verdict> {
-        let described = cluster_file::read(&self.config)?;
+        self.run_with(role, Keep::AsWritten)
+    }
+
+    fn run_with(self, role: Role, keep: Keep) -> anyhow::Result<Verdict> {
+        let described = cluster_file::read(&self.config, keep)?;
         let name = match &self.name {
             Some(name) => ProcessName::new(name)?,
             None => {
@@ -49,7 +69,7 @@ impl RoleArgs {
         println!("{name}: started");
         match role {
             Role::Coordinator => {
-                run_coordinator(&described.setup, &name, token, ends, |note| println!("{name}: {note:?}"))?;
+                run_coordinator(&described.setup, &name, token, ends, |what| println!("{name}: {what}"))?;
             }
             Role::Node => run_node(&described.setup, &name, token, ends, |what| println!("{name}: {what}"))?,
             Role::Gateway => {

@@ -2,17 +2,26 @@
 
 use nimbus_control::{Config, Coordinator, Genesis, Input, Link, Note, Output, Role as Part, Roster, ToCoordinator};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::file_store::FileStore;
+use super::calendar::Calendar;
 use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
+use super::store::{Store, Word};
 use crate::clock::Clock;
 use crate::mesh::{Delivery, Mesh, ProcessName, Received, Role};
+use crate::metrics;
+use crate::operator::{Facts, Operator, Page};
 
 /// How often the core is told that time passes, at least.
 const POLL: Duration = Duration::from_millis(20);
+/// The same while the store is about to answer.
+const POLL_ASKED: Duration = Duration::from_millis(2);
+/// How often a coordinator that is elected and does not lead is told so again.
+const LEAD_AGAIN: Duration = Duration::from_secs(1);
+/// How often one that follows asks what time it is.
+const CLOCK_EVERY: Duration = Duration::from_millis(200);
 
 /// Runs a coordinator until `ends` says so. `tell` gets what people should know.
 pub fn run_coordinator(
@@ -20,7 +29,7 @@ pub fn run_coordinator(
     name: &ProcessName,
     token: u64,
     mut ends: impl FnMut() -> bool,
-    mut tell: impl FnMut(&Note),
+    mut tell: impl FnMut(String),
 ) -> Result<(), ClusterError> {
     let clock = Clock::start();
     let genesis = Genesis {
@@ -35,34 +44,78 @@ pub fn run_coordinator(
         ..Config::new(name.as_str(), token, genesis)
     };
     let core = Coordinator::new(config).map_err(|invalid| ClusterError::Coordinator(invalid.to_string()))?;
-    let store =
-        FileStore::open(&setup.store).map_err(|error| ClusterError::Io(setup.store.display().to_string(), error))?;
+    let store = Store::open(setup, name, token)?;
     let mesh = setup.connect(name, Role::Coordinator)?;
-    let links: BTreeMap<ProcessName, Link> = setup.places.keys().cloned().zip((0..).map(Link)).collect();
-    let mut process = Desk { core, store, mesh, links, clock };
-    process.act(Input::Lead, &mut tell);
+    let mut desk = Desk {
+        core,
+        store,
+        mesh,
+        name: name.clone(),
+        token,
+        others: setup.named(Role::Coordinator).filter(|other| *other != name).cloned().collect(),
+        links: setup.places.keys().cloned().zip((0..).map(Link)).collect(),
+        elected: false,
+        followed: None,
+        lead_at: Duration::ZERO,
+        troubled: false,
+        unusable: None,
+        calendar: Calendar::default(),
+        ask_time_at: Duration::ZERO,
+        clock,
+    };
+    let shown: Arc<Mutex<Option<Arc<Roster>>>> = Arc::default();
+    let _operator = setup.operators.get(name).map(|at| Operator::start(*at, facts(&shown))).transpose()?;
     while !ends() {
-        process.mesh.clone().wait(POLL);
-        process.mesh.clone().drain(|received| process.hear(received, &mut tell));
-        process.act(Input::Time, &mut tell);
+        let mesh = desk.mesh.clone();
+        mesh.wait(if desk.store.is_asked() { POLL_ASKED } else { POLL });
+        mesh.drain(|received| desk.hear(received, &mut tell));
+        desk.lead(&mut tell);
+        desk.ask_time();
+        desk.act(Input::Time, &mut tell);
+        while let Some(word) = desk.store.hear() {
+            desk.heed(word, &mut tell);
+        }
+        *shown.lock().unwrap_or_else(PoisonError::into_inner) = desk.core.roster().cloned();
     }
     Ok(())
 }
 
 struct Desk {
     core: Coordinator,
-    store: FileStore,
+    store: Store,
     mesh: Arc<Mesh>,
+    name: ProcessName,
+    token: u64,
+    /// The other coordinators.
+    others: Vec<ProcessName>,
     links: BTreeMap<ProcessName, Link>,
+    /// What the election says.
+    elected: bool,
+    /// Who leads instead, as far as people know.
+    followed: Option<String>,
+    /// When the core is told again, if it is elected and does not lead.
+    lead_at: Duration,
+    /// The store does not do what it is asked, and people know.
+    troubled: bool,
+    /// What people know of a store that cannot be used.
+    unusable: Option<Note>,
+    calendar: Calendar,
+    /// When the other coordinators are asked what it shows.
+    ask_time_at: Duration,
     clock: Clock,
 }
 
 impl Desk {
-    fn hear(&mut self, received: Received, tell: &mut impl FnMut(&Note)) {
+    fn hear(&mut self, received: Received, tell: &mut impl FnMut(String)) {
         let Some(&link) = self.links.get(&received.from) else { return };
         match Post::decode(received.bytes) {
             Some(Post::ClockAsked(sent)) => {
-                self.mesh.send(&received.from, Post::ClockTold(sent, Clock::unix_us()).encode(), Delivery::Latest);
+                if let Some(shown) = self.calendar.shown(Clock::unix_us()) {
+                    self.mesh.send(&received.from, Post::ClockTold(sent, shown).encode(), Delivery::Latest);
+                }
+            }
+            Some(Post::ClockTold(sent, clock)) if received.role == Role::Coordinator => {
+                self.calendar.note(sent, clock, Clock::unix_us());
             }
             Some(Post::ToCoordinator(message))
                 if speaks_for_itself(self.core.roster(), &received.from, received.role, &message) =>
@@ -73,33 +126,109 @@ impl Desk {
         }
     }
 
-    /// Gives the core an input and does what it says, until it says nothing more.
-    fn act(&mut self, input: Input, tell: &mut impl FnMut(&Note)) {
-        let mut inputs = vec![input];
-        let mut outputs = Vec::new();
-        while let Some(input) = inputs.pop() {
-            self.core.handle(input, self.clock.now().as_millis() as u64, &mut outputs);
-            for output in outputs.drain(..) {
-                match output {
-                    Output::Read { request } => inputs.push(Input::Contents { request, bytes: self.store.contents() }),
-                    Output::Store { request, expect_revision, bytes } => {
-                        match self.store.swap(expect_revision, bytes) {
-                            Ok(true) => inputs.push(Input::Stored { request }),
-                            Ok(false) => inputs.push(Input::Conflict { request, bytes: self.store.contents() }),
-                            // The core asks again.
-                            Err(_) => {}
-                        }
-                    }
-                    Output::Tell { link, message } => {
-                        if let Some((to, _)) = self.links.iter().find(|(_, known)| **known == link) {
-                            self.mesh.send(to, Post::FromCoordinator(message).encode(), Delivery::Ordered);
-                        }
-                    }
-                    Output::Note(note) => tell(&note),
-                    Output::Answer { .. } => {}
+    /// Takes a word of the store's.
+    fn heed(&mut self, word: Word, tell: &mut impl FnMut(String)) {
+        match word {
+            Word::Answer(input) => {
+                self.relieve(tell);
+                self.act(input, tell);
+            }
+            Word::Lead => {
+                (self.elected, self.lead_at) = (true, Duration::ZERO);
+                self.lead(tell);
+            }
+            Word::Follow(leader) => {
+                self.elected = false;
+                self.follow(leader, tell);
+            }
+            Word::Written(roster) => {
+                let mine = roster.leader == self.name.as_str() && roster.leader_token == self.token;
+                let news = self.core.roster().is_none_or(|known| known.revision < roster.revision);
+                // One that claims the lead finds out by itself.
+                if !mine && news && (self.core.leads() || !self.elected) {
+                    self.follow(Some(roster.leader), tell);
                 }
             }
+            Word::Trouble(Some(problem)) => {
+                if !std::mem::replace(&mut self.troubled, true) {
+                    tell(format!("{problem}; what runs goes on, but nobody can join or take over meanwhile"));
+                }
+            }
+            Word::Trouble(None) => self.relieve(tell),
         }
+    }
+
+    fn relieve(&mut self, tell: &mut impl FnMut(String)) {
+        if std::mem::replace(&mut self.troubled, false) {
+            tell("etcd answers again".to_owned());
+        }
+    }
+
+    /// Has the core lead if it is elected and does not.
+    fn lead(&mut self, tell: &mut impl FnMut(String)) {
+        if !self.elected || self.core.leads() || self.clock.now() < self.lead_at {
+            return;
+        }
+        self.lead_at = self.clock.now() + LEAD_AGAIN;
+        let now_us = self.calendar.inherit(Clock::unix_us());
+        self.core.set_unix_us_at_zero(now_us.saturating_sub(self.clock.now().as_micros() as u64));
+        self.act(Input::Lead, tell);
+    }
+
+    fn follow(&mut self, leader: Option<String>, tell: &mut impl FnMut(String)) {
+        if leader.as_deref().is_some_and(|leader| leader != self.name.as_str()) {
+            self.calendar.hand_over();
+            if self.followed != leader {
+                tell(format!("follows {}", leader.as_deref().unwrap_or_default()));
+            }
+        }
+        self.followed.clone_from(&leader);
+        self.act(Input::Follow { leader }, tell);
+    }
+
+    /// Asks the other coordinators what time it is; the one that leads answers.
+    fn ask_time(&mut self) {
+        if self.core.leads() || self.clock.now() < self.ask_time_at {
+            return;
+        }
+        self.ask_time_at = self.clock.now() + CLOCK_EVERY;
+        for other in &self.others {
+            self.mesh.send(other, Post::ClockAsked(Clock::unix_us()).encode(), Delivery::Latest);
+        }
+    }
+
+    /// Gives the core an input and does what it says.
+    fn act(&mut self, input: Input, tell: &mut impl FnMut(String)) {
+        let mut outputs = Vec::new();
+        self.core.handle(input, self.clock.now().as_millis() as u64, &mut outputs);
+        if self.core.leads() {
+            self.calendar.keep();
+        }
+        for output in outputs {
+            match output {
+                Output::Read { request } => self.store.read(request),
+                Output::Store { request, expect_revision, bytes } => self.store.swap(request, expect_revision, bytes),
+                Output::Tell { link, message } => {
+                    if let Some((to, _)) = self.links.iter().find(|(_, known)| **known == link) {
+                        self.mesh.send(to, Post::FromCoordinator(message).encode(), Delivery::Ordered);
+                    }
+                }
+                Output::Note(note) => self.note(note, tell),
+                Output::Answer { .. } => {}
+            }
+        }
+    }
+
+    /// Says what people should know. A store that cannot be used is tried again and again, and told of once.
+    fn note(&mut self, note: Note, tell: &mut impl FnMut(String)) {
+        match &note {
+            Note::StoreUnusable(_) if self.unusable.as_ref() == Some(&note) => return,
+            Note::StoreUnusable(_) => self.unusable = Some(note.clone()),
+            Note::SteppedBack { .. } if self.unusable.is_some() => return,
+            Note::Leads { .. } => self.unusable = None,
+            _ => {}
+        }
+        tell(format!("{note:?}"));
     }
 }
 
@@ -116,5 +245,20 @@ fn speaks_for_itself(roster: Option<&Arc<Roster>>, from: &ProcessName, role: Rol
         }
         ToCoordinator::Heartbeat(beat) => is_named(&beat.process),
         ToCoordinator::Drain(process) => is_named(process),
+    }
+}
+
+/// What operators may ask of a coordinator: the roster, which says who serves what, who is protected, and what is lost.
+fn facts(shown: &Arc<Mutex<Option<Arc<Roster>>>>) -> Facts {
+    let read = |shown: &Mutex<Option<Arc<Roster>>>| shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let (ready, figures, page) = (shown.clone(), shown.clone(), shown.clone());
+    let page: Page = Box::new(move |_| {
+        let roster = read(&page).ok_or("it has read no roster yet")?;
+        serde_json::to_value(&*roster).map_err(|error| error.to_string())
+    });
+    Facts {
+        unready: Box::new(move || read(&ready).is_none().then(|| "it has read no roster yet".to_owned())),
+        metrics: Box::new(move || read(&figures).map_or_else(String::new, |roster| metrics::render_roster(&roster))),
+        pages: BTreeMap::from([("/api/roster", page)]),
     }
 }

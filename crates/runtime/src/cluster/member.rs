@@ -1,7 +1,7 @@
 //! Being a member: joining, heartbeats, the newest roster, and the common time.
 
 use nimbus_control::{
-    FromCoordinator, Heartbeat, Incarnation, Join, Refusal, RegionReport, Role as Part, Roster, ToCoordinator,
+    Fence, FromCoordinator, Heartbeat, Incarnation, Join, Refusal, RegionReport, Role as Part, Roster, ToCoordinator,
 };
 use nimbus_model::Tick;
 use nimbus_wire::{Address, Frame, GatewayId};
@@ -19,6 +19,8 @@ use crate::reading::Shown;
 
 /// How often a process says that it is there.
 const BEAT_EVERY: Duration = Duration::from_millis(100);
+/// How long the connection to a process is kept that is a member no more.
+const LISTEN_TO_FORMER: Duration = Duration::from_secs(15);
 /// A timeline that is off by less is left alone.
 const OFF_MAX: Duration = Duration::from_micros(500);
 
@@ -30,6 +32,8 @@ pub(super) enum Heard {
     Roster(Arc<Roster>),
     /// A server shows itself.
     Shown(Shown),
+    /// It has left, as it wanted.
+    Left,
     /// Nothing that concerns others.
     Nothing,
 }
@@ -44,6 +48,12 @@ pub(super) struct Member {
     offset: ClockOffset,
     clock: Clock,
     beat_at: Duration,
+    /// It wants to leave.
+    leaving: bool,
+    /// Processes that are members no more, and until when they are still listened to.
+    former: BTreeMap<ProcessName, (PeerConfig, Duration)>,
+    /// Processes that are members.
+    peers: BTreeMap<ProcessName, PeerConfig>,
     /// Frames that came from a process that does not house their sender: of former servers, or forged.
     pub(super) misplaced: u64,
 }
@@ -67,6 +77,9 @@ impl Member {
             offset: ClockOffset::default(),
             clock: Clock::start(),
             beat_at: Duration::ZERO,
+            leaving: false,
+            former: BTreeMap::new(),
+            peers: BTreeMap::new(),
             misplaced: 0,
         })
     }
@@ -74,6 +87,16 @@ impl Member {
     /// The number it has, once it is a member.
     pub(super) fn process(&self) -> Option<Incarnation> {
         self.process
+    }
+
+    /// The newest roster it has; zero before the first.
+    pub(super) fn revision(&self) -> u64 {
+        self.roster.as_ref().map_or(0, |roster| roster.revision)
+    }
+
+    /// Asks, from the next heartbeat on, to be relieved of everything and let go.
+    pub(super) fn leave(&mut self) {
+        self.leaving = true;
     }
 
     /// Takes what another process sent.
@@ -108,6 +131,11 @@ impl Member {
                 Ok(self.learn(roster))
             }
             FromCoordinator::Roster(roster) => Ok(self.learn(roster)),
+            FromCoordinator::Fenced { process, why: Fence::Left, .. }
+                if self.leaving && self.process == Some(process) =>
+            {
+                Ok(Heard::Left)
+            }
             FromCoordinator::Fenced { process, revision, why }
                 if self.process == Some(process)
                     && self.roster.as_ref().is_none_or(|known| known.revision <= revision) =>
@@ -137,9 +165,23 @@ impl Member {
                 peers.insert(name, PeerConfig { role, address: Some(address) });
             }
         }
+        self.listen_to_former(&mut peers);
         self.mesh.set_peers(peers);
         self.roster = Some(roster.clone());
         Heard::Roster(roster)
+    }
+
+    /// Keeps connections to processes that are members no more for a while. What they say comes to nothing, because they
+    /// house nobody by the roster; but it is seen, and counted.
+    fn listen_to_former(&mut self, peers: &mut BTreeMap<ProcessName, PeerConfig>) {
+        let now = self.clock.now();
+        for (name, config) in std::mem::replace(&mut self.peers, peers.clone()) {
+            if !peers.contains_key(&name) {
+                self.former.insert(name, (config, now + LISTEN_TO_FORMER));
+            }
+        }
+        self.former.retain(|name, (_, until)| *until > now && !peers.contains_key(name));
+        peers.extend(self.former.iter().map(|(name, (config, _))| (name.clone(), config.clone())));
     }
 
     /// Tells every gateway how a server does.
@@ -166,8 +208,13 @@ impl Member {
             _ => ToCoordinator::Join(self.wish.clone()),
         };
         let bytes = Post::ToCoordinator(message).encode();
+        let wish =
+            self.process.filter(|_| self.leaving).map(|process| Post::ToCoordinator(ToCoordinator::Drain(process)));
         for name in self.setup.peers(|role| role == Role::Coordinator).keys() {
             self.mesh.send(name, bytes.clone(), Delivery::Ordered);
+            if let Some(wish) = &wish {
+                self.mesh.send(name, wish.encode(), Delivery::Ordered);
+            }
             self.mesh.send(name, Post::ClockAsked(Clock::unix_us()).encode(), Delivery::Latest);
         }
         true
@@ -190,7 +237,8 @@ impl Member {
     pub(super) fn routes(&self) -> BTreeMap<Address, ProcessName> {
         let Some(roster) = &self.roster else { return BTreeMap::new() };
         let regions = roster.held().map(|(id, _)| id);
-        let addresses = regions.flat_map(|id| [Address::Region(id), Address::Backup(id)]).chain([gateway()]);
+        let gateways = self.gateways().into_iter().map(Address::Gateway);
+        let addresses = regions.flat_map(|id| [Address::Region(id), Address::Backup(id)]).chain(gateways);
         let elsewhere = |address: Address| {
             let name = self.house_of(address).filter(|name| *name != self.wish.name)?;
             Some((address, ProcessName::new(name).ok()?))
@@ -205,15 +253,16 @@ impl Member {
         match address {
             Address::Region(id) => name(roster.regions.get(&id).filter(|region| region.lost.is_none())?.server),
             Address::Backup(id) => name(roster.regions.get(&id)?.backup?.process),
-            Address::Gateway(_) => roster
-                .members()
-                .find(|(_, member)| member.role == Part::Gateway)
-                .map(|(_, member)| member.name.as_str()),
+            Address::Gateway(GatewayId(number)) => {
+                let member = roster.member(Incarnation(number))?;
+                (member.role == Part::Gateway).then_some(member.name.as_str())
+            }
         }
     }
-}
 
-/// The address of the cluster's gateway.
-pub(super) fn gateway() -> Address {
-    Address::Gateway(GatewayId(0))
+    /// The gateways that there are. Each start of one has its own number.
+    pub(super) fn gateways(&self) -> Vec<GatewayId> {
+        let members = self.roster.iter().flat_map(|roster| roster.members());
+        members.filter(|(_, member)| member.role == Part::Gateway).map(|(process, _)| GatewayId(process.0)).collect()
+    }
 }

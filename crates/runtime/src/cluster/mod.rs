@@ -3,15 +3,21 @@
 //! Every process has the same picture, the roster, from the coordinator, and does what it says. Bodies never wait for
 //! the coordinator: it can be away for as long as nothing else changes.
 
+mod calendar;
 mod coordinator;
+mod desk;
+mod etcd_election;
+mod etcd_store;
 mod file_store;
 mod gateway;
 mod member;
 mod node;
 mod post;
 mod setup;
+mod store;
 
 pub use coordinator::run_coordinator;
+pub use etcd_store::forget_roster;
 pub use gateway::GatewayProcess;
 pub use node::run_node;
-pub use setup::{ClusterError, ClusterSetup, Place};
+pub use setup::{ClusterError, ClusterSetup, Place, StoreSetup};

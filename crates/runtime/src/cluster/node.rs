@@ -10,17 +10,22 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc::{Sender, channel};
 
+use super::desk::Desk;
 use super::member::{Heard, Member};
 use super::setup::{ClusterError, ClusterSetup};
+use crate::clock::Clock;
+use crate::errand::{Errand, ErrandDesk, Errands};
 use crate::links::Links;
 use crate::mesh::{ProcessName, Role};
 use crate::node_thread::{NodeEnd, NodeThread};
+use crate::operator::Operator;
 use crate::pace::{Pace, RealTime};
 use crate::reading::Gauge;
-use crate::servers::GATEWAY;
 
 /// How long it waits for the network at most before it looks after itself.
 const POLL: Duration = Duration::from_millis(10);
+/// How long it stays at the most when it was asked to end, so that others can take over without losing a tick.
+const LEAVE_MAX: Duration = Duration::from_secs(20);
 /// Most changes of the world that wait at a server's door.
 const CHANGES_MAX: usize = 64;
 
@@ -28,6 +33,7 @@ const CHANGES_MAX: usize = 64;
 struct Served {
     duty: Serve,
     door: Sender<Change>,
+    errands: ErrandDesk,
     /// Changes that it has been told.
     told: Vec<Change>,
     gauge: Gauge,
@@ -45,6 +51,7 @@ struct Host {
     kept: BTreeMap<RegionId, (Keep, Backup)>,
     /// Regions whose server could not come into being, and the epoch of it.
     failed: BTreeMap<RegionId, u32>,
+    desk: Desk,
 }
 
 /// Runs a node until `ends` says so, or until it is told that it is no member any more. `tell` gets what people should
@@ -65,13 +72,29 @@ pub fn run_node(
         served: BTreeMap::new(),
         kept: BTreeMap::new(),
         failed: BTreeMap::new(),
+        desk: Desk::default(),
     };
+    let facts = host.desk.facts(host.links.clone(), host.member.mesh.clone());
+    let _operator = setup.operators.get(name).map(|address| Operator::start(*address, facts)).transpose()?;
+    let clock = Clock::start();
+    let mut leave_by = None;
     let outcome = loop {
-        if ends() {
+        if leave_by.is_none() && ends() {
+            tell("leaves: its regions go to others first".to_owned());
+            host.member.leave();
+            leave_by = Some(clock.now() + LEAVE_MAX);
+        }
+        if leave_by.is_some_and(|by| clock.now() > by || host.member.process().is_none()) {
+            tell("ends before everything it served was taken over".to_owned());
             break Ok(());
         }
-        if let Err(error) = host.turn(&mut tell) {
-            break Err(error);
+        match host.turn(&mut tell) {
+            Ok(false) => {}
+            Ok(true) => {
+                tell("has left".to_owned());
+                break Ok(());
+            }
+            Err(error) => break Err(error),
         }
     };
     host.stop();
@@ -79,18 +102,22 @@ pub fn run_node(
 }
 
 impl Host {
-    fn turn(&mut self, tell: &mut impl FnMut(String)) -> Result<(), ClusterError> {
+    /// Does what there is to do. True when it has left.
+    fn turn(&mut self, tell: &mut impl FnMut(String)) -> Result<bool, ClusterError> {
         let mesh = self.member.mesh.clone();
         mesh.wait(POLL);
         let mut newest = None;
-        let mut outcome = Ok(());
+        let mut outcome = Ok(false);
         mesh.drain(|received| match self.member.hear(received) {
             Ok(Heard::Frame(to, bytes)) => self.take(to, bytes),
             Ok(Heard::Roster(roster)) => newest = Some(roster),
+            Ok(Heard::Left) => outcome = Ok(true),
             Ok(Heard::Nothing | Heard::Shown(_)) => {}
             Err(error) => outcome = Err(error),
         });
-        outcome?;
+        if outcome? {
+            return Ok(true);
+        }
         if let Some(roster) = newest {
             self.follow(&roster, tell)?;
         }
@@ -100,13 +127,14 @@ impl Host {
         let tick = self.served.values().map(|served| served.gauge.read().tick).min().unwrap_or(Tick(0));
         let (served, failed) = (&self.served, &self.failed);
         if self.member.beat(tick, || reports(served, failed)) {
+            self.desk.note(self.member.revision(), self.kept.len(), self.member.misplaced);
             for served in self.served.values_mut() {
                 let shown = served.gauge.read().shown(served.shown);
                 served.shown = shown.tick;
                 self.member.show(shown);
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// A frame for somebody here. Backups answer at once; servers look when they wake.
@@ -145,9 +173,16 @@ impl Host {
             self.pace = Some(Arc::new(Pace::RealTime(time)));
         }
         for duty in duties.serve {
-            if !self.served.contains_key(&duty.region) && self.failed.get(&duty.region) != Some(&duty.epoch) {
+            if let Some(served) = self.served.get_mut(&duty.region) {
+                served.errands.hand_in(Errand::StopAfter(duty.stop_after));
+                served.duty = duty;
+            } else if self.failed.get(&duty.region) != Some(&duty.epoch) {
                 self.serve(roster, duty, tell)?;
             }
+        }
+        let gateways = self.member.gateways();
+        for served in self.served.values() {
+            served.errands.hand_in(Errand::Gateways(gateways.clone()));
         }
         self.announce(roster);
         self.kept.retain(|region, (kept, _)| {
@@ -167,7 +202,7 @@ impl Host {
             Birth::World => {
                 let config = NodeConfig {
                     origin: duty.origin,
-                    gateways: vec![GATEWAY],
+                    gateways: self.member.gateways(),
                     durable: self.setup.count(Role::Node) > 1,
                     ..NodeConfig::new(duty.region)
                 };
@@ -191,6 +226,7 @@ impl Host {
         };
         tell(format!("serves {} in epoch {} from tick {}", duty.region, duty.epoch, node.now()));
         let (door, changes) = channel(CHANGES_MAX);
+        let (desk, errands) = Errands::open();
         let gauge = Gauge::new(duty.region);
         let thread = NodeThread {
             node,
@@ -199,6 +235,7 @@ impl Host {
             links: self.links.clone(),
             inbox: self.links.open(Address::Region(duty.region)),
             changes,
+            errands,
             gauge: gauge.clone(),
             recorder: None,
             contacts: None,
@@ -208,7 +245,9 @@ impl Host {
             .name(name.clone())
             .spawn(move || thread.run())
             .map_err(|error| ClusterError::Io(name, error))?;
-        self.served.insert(duty.region, Served { duty, door, told: Vec::new(), gauge, shown: Tick(0), thread });
+        self.desk.open(duty.region, gauge.clone(), desk.clone());
+        let served = Served { duty, door, errands: desk, told: Vec::new(), gauge, shown: Tick(0), thread };
+        self.served.insert(duty.region, served);
         Ok(())
     }
 
@@ -228,6 +267,7 @@ impl Host {
 
     fn cease(&mut self, region: RegionId) {
         if let Some(served) = self.served.remove(&region) {
+            self.desk.close(region);
             self.links.close(Address::Region(region));
             drop(served.door);
             // It ends at its next wake-up. One that panicked has said so on its way.
@@ -251,7 +291,13 @@ fn reports(served: &BTreeMap<RegionId, Served>, failed: &BTreeMap<RegionId, u32>
         RegionReport {
             region: *region,
             epoch: served.duty.epoch,
-            service: if reading.alive { Service::Running } else { Service::Failed },
+            service: match served.duty.stop_after {
+                _ if !reading.alive => Service::Failed,
+                Some(last) if reading.tick >= last && durability.kept.is_some_and(|kept| kept >= last) => {
+                    Service::Stopped
+                }
+                _ => Service::Running,
+            },
             bodies: reading.bodies as u32,
             step_us: reading.step_quantile(0.5).as_micros() as u32,
             life: durability.life,

@@ -7,6 +7,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::etcd::{EtcdConfig, EtcdError};
+use crate::http::BindError;
 use crate::mesh::{
     ClusterName, Hello, Identity, IdentityError, Mesh, MeshConfig, MeshError, NameError, PeerConfig, ProcessName, Role,
 };
@@ -30,12 +32,23 @@ pub struct ClusterSetup {
     pub certs: PathBuf,
     /// Every process.
     pub places: BTreeMap<ProcessName, Place>,
+    /// Where processes answer operators; those that are not here do not.
+    pub operators: BTreeMap<ProcessName, SocketAddr>,
     /// The world it begins with.
     pub world: Arc<World>,
     /// Its first partition.
     pub map: PartitionMap,
-    /// Where a coordinator keeps the roster.
-    pub store: PathBuf,
+    /// Where coordinators keep the roster.
+    pub store: StoreSetup,
+}
+
+/// Where coordinators keep the roster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreSetup {
+    /// In a file, for one coordinator.
+    File(PathBuf),
+    /// In etcd, where several coordinators find it.
+    Etcd(EtcdConfig),
 }
 
 /// Why a process of a cluster cannot start or go on.
@@ -58,6 +71,9 @@ pub enum ClusterError {
     /// The network cannot be used.
     #[error(transparent)]
     Mesh(#[from] MeshError),
+    /// The endpoint for operators cannot be had.
+    #[error("operators cannot be answered: {0}")]
+    Operator(#[from] BindError),
     /// The world cannot be run.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -70,6 +86,12 @@ pub enum ClusterError {
     /// Others have taken over what this process did.
     #[error("this process is no member any more: {0}")]
     Fenced(String),
+    /// A second coordinator where only one can be.
+    #[error("`{0}` cannot stand by while the roster is in a file: add [etcd] to the cluster's file, or say --etcd")]
+    NeedsEtcd(ProcessName),
+    /// etcd cannot be used.
+    #[error(transparent)]
+    Etcd(#[from] EtcdError),
     /// A file or thread.
     #[error("{0}: {1}")]
     Io(String, std::io::Error),
@@ -97,6 +119,11 @@ impl ClusterSetup {
 
     /// How many processes of a role there are.
     pub(super) fn count(&self, role: Role) -> usize {
-        self.places.values().filter(|place| place.role == role).count()
+        self.named(role).count()
+    }
+
+    /// The processes of a role, by name.
+    pub fn named(&self, role: Role) -> impl Iterator<Item = &ProcessName> {
+        self.places.iter().filter(move |(_, place)| place.role == role).map(|(name, _)| name)
     }
 }

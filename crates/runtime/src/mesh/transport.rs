@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use super::identity::Identity;
 
-/// A connection that is silent for this long is broken.
-pub const IDLE_MS_MAX: u32 = 2_000;
+/// A connection that is silent for this long is broken. Who is a member is decided by heartbeats, much sooner; a process
+/// that stood still for less than this is still heard, and what it says too late is refused by epoch.
+pub const IDLE_MS_MAX: u32 = 8_000;
 
 /// How often a connection with nothing to say shows that it is alive.
 pub const KEEP_ALIVE: Duration = Duration::from_millis(200);

@@ -108,7 +108,8 @@ fn a_silent_process_is_noticed_and_what_was_for_it_is_counted() {
     let before = peer(&mesh, "node-1").dropped;
     assert!(!mesh.send(&name("node-1"), vec![1], Delivery::Ordered));
     assert_eq!(peer(&mesh, "node-1").dropped, before + 1);
-    until("the reason is told", || peer(&mesh, "node-1").last_error.is_some_and(|why| why.contains("2000 ms")));
+    let reason = format!("{} ms", nimbus_runtime::mesh::IDLE_MS_MAX);
+    until("the reason is told", || peer(&mesh, "node-1").last_error.is_some_and(|why| why.contains(&reason)));
 }
 
 #[test]

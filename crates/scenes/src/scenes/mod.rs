@@ -21,6 +21,7 @@ pub(crate) const ALL: &[Scene] = &[
     showcase::SCENE,
     rain::SCENE,
     rain::CORNER_SCENE,
+    rain::SHOWER,
     crossing::SCENE,
     corner_stacks::SCENE,
     building::SCENE,

@@ -1,6 +1,6 @@
 //! The scalability workload: bodies rain near the seams and in the middle of every region.
 
-use nimbus_model::{Aabb, BodyDesc, Choice, Injection, Layout, Shape, Tick, Tolerances, Vec3, World};
+use nimbus_model::{Aabb, BodyDesc, Choice, Injection, Layout, Pose, Shape, Tick, Tolerances, Vec3, Velocity, World};
 
 use crate::regions::Regions;
 use crate::{Scene, SceneParams};
@@ -25,6 +25,39 @@ pub(crate) const CORNER_SCENE: Scene = Scene {
         }
     },
 };
+
+/// Rain that does not end, into a basin that nothing leaves.
+pub(crate) const SHOWER: Scene = Scene {
+    name: "shower",
+    about: "2,000 bodies within twenty seconds, then two a second for hours, between walls: every body stays.",
+    build: |params| shower(&params.clamped()),
+};
+
+/// Height of the middle of the walls of the basin, and half of it.
+const WALL: f32 = 20.0;
+
+fn shower(params: &SceneParams) -> World {
+    let columns = params.servers.max(2);
+    let width = REGION_WIDTH.min(WORLD_LENGTH_MAX / f32::from(columns));
+    let seams: Vec<Seam> =
+        Regions::seams(columns, width).into_iter().map(|x| Seam { middle: Vec3::X * x, across: Vec3::X }).collect();
+    let regions = Regions::columns(columns, width);
+    let mut world = World { injections: Vec::new(), ..world(&seams, &regions.middles, params) };
+    let (half_x, half_z) = (width * f32::from(columns) / 2.0, REGION_WIDTH / 2.0);
+    for side in [-1.0, 1.0] {
+        let across = BodyDesc::fixed(Shape::cuboid(1.0, WALL, half_z + 2.0));
+        world.add(across, Pose::at(Vec3::new(side * (half_x + 1.0), WALL, 0.0)), Velocity::ZERO);
+        let along = BodyDesc::fixed(Shape::cuboid(half_x + 2.0, WALL, 1.0));
+        world.add(along, Pose::at(Vec3::new(0.0, WALL, side * (half_z + 1.0))), Velocity::ZERO);
+    }
+    let mut volumes = near_seams(&seams);
+    volumes.extend(inside(&regions.middles));
+    let at_first = ((2_000.0 * params.scale) as u32).max(volumes.len() as u32);
+    share_out(&mut world, &volumes, 100.0 * params.scale, at_first);
+    share_out(&mut world, &volumes, 2.0, 20_000);
+    world.layout = if params.servers == columns { regions.layout } else { Layout::columns(1, width * 2.0) };
+    finish(world, SHOWER.name, SHOWER.about)
+}
 
 /// Width of a region, metres. The experiment's source does not give it.
 const REGION_WIDTH: f32 = 200.0;
@@ -122,22 +155,32 @@ fn world(seams: &[Seam], middles: &[Vec3], params: &SceneParams) -> World {
     world.add_ground(reach.x + REGION_WIDTH / 2.0 + MARGIN, reach.z + REGION_WIDTH / 2.0 + MARGIN);
     world.kill_box = Aabb::new(Vec3::new(-4_000.0, -50.0, -4_000.0), Vec3::new(4_000.0, 200.0, 4_000.0));
 
-    let mut near_seams = Vec::new();
-    for seam in seams {
-        let along = Vec3::new(seam.across.z, 0.0, seam.across.x);
-        let half = Vec3::new(0.0, 10.0, 0.0) + seam.across * 10.0 + along * 75.0;
-        for side in [-1.0, 1.0] {
-            let middle = seam.middle + seam.across * (side * SEAM_DISTANCE) + Vec3::Y * HEIGHT;
-            near_seams.push(Aabb::around(middle, half));
-        }
-    }
-    let inside: Vec<Aabb> =
-        middles.iter().map(|middle| Aabb::around(*middle + Vec3::Y * HEIGHT, Vec3::splat(10.0))).collect();
+    let near_seams = near_seams(seams);
+    let inside = inside(middles);
     let per_second = BODIES_PER_SECOND * params.scale;
     let total = (per_second * SECONDS).round() as u32;
     share_out(&mut world, &near_seams, per_second / 2.0, total / 2);
     share_out(&mut world, &inside, per_second / 2.0, total - total / 2);
     world
+}
+
+/// Volumes on both sides of every seam, long along it.
+fn near_seams(seams: &[Seam]) -> Vec<Aabb> {
+    let mut volumes = Vec::new();
+    for seam in seams {
+        let along = Vec3::new(seam.across.z, 0.0, seam.across.x);
+        let half = Vec3::new(0.0, 10.0, 0.0) + seam.across * 10.0 + along * 75.0;
+        for side in [-1.0, 1.0] {
+            let middle = seam.middle + seam.across * (side * SEAM_DISTANCE) + Vec3::Y * HEIGHT;
+            volumes.push(Aabb::around(middle, half));
+        }
+    }
+    volumes
+}
+
+/// A volume in the middle of every region.
+fn inside(middles: &[Vec3]) -> Vec<Aabb> {
+    middles.iter().map(|middle| Aabb::around(*middle + Vec3::Y * HEIGHT, Vec3::splat(10.0))).collect()
 }
 
 /// Splits a rate and a count evenly over volumes. Volumes start in turn, within one period, so that their bodies do not

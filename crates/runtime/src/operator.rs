@@ -1,0 +1,146 @@
+//! The endpoint for operators and monitoring, apart from the one for clients: health, readiness, metrics, and what a
+//! process knows about the cluster. It has its own address, which should not be reachable from outside.
+
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+use crate::http::BindError;
+
+/// Answers a question about one subject; the arguments come from the address.
+pub type Page = Box<dyn Fn(&BTreeMap<String, String>) -> Result<Value, String> + Send + Sync>;
+
+/// What a process tells operators.
+pub struct Facts {
+    /// Why it cannot do its work yet, or no more; none when it can.
+    pub unready: Box<dyn Fn() -> Option<String> + Send + Sync>,
+    /// Figures in the text format that Prometheus reads.
+    pub metrics: Box<dyn Fn() -> String + Send + Sync>,
+    /// Everything else, by path. A page may wait for an answer of another thread.
+    pub pages: BTreeMap<&'static str, Page>,
+}
+
+/// An endpoint that runs; it ends when dropped.
+pub struct Operator {
+    runtime: Option<tokio::runtime::Runtime>,
+    address: SocketAddr,
+}
+
+impl Operator {
+    /// Answers operators from now on.
+    pub fn start(address: SocketAddr, facts: Facts) -> Result<Operator, BindError> {
+        let other = |source| BindError::Other { address, source };
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .max_blocking_threads(4)
+            .thread_name("operator")
+            .enable_all()
+            .build()
+            .map_err(other)?;
+        let listener = runtime.block_on(TcpListener::bind(address)).map_err(other)?;
+        let address = listener.local_addr().map_err(other)?;
+        let router = Router::new()
+            .route("/healthz", get(|| async { "ok\n" }))
+            .route("/readyz", get(ready))
+            .route("/metrics", get(metrics))
+            .fallback(get(page))
+            .with_state(Arc::new(facts));
+        runtime.spawn(async move {
+            // Serving ends with the runtime; it does not fail by itself.
+            _ = axum::serve(listener, router).await;
+        });
+        Ok(Operator { runtime: Some(runtime), address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+async fn ready(State(facts): State<Arc<Facts>>) -> Response {
+    match (facts.unready)() {
+        None => "ready\n".into_response(),
+        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why + "\n").into_response(),
+    }
+}
+
+async fn metrics(State(facts): State<Arc<Facts>>) -> Response {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], (facts.metrics)()).into_response()
+}
+
+async fn page(
+    State(facts): State<Arc<Facts>>,
+    uri: Uri,
+    Query(arguments): Query<BTreeMap<String, String>>,
+) -> Response {
+    let path = uri.path().to_owned();
+    if !facts.pages.contains_key(path.as_str()) {
+        let known: Vec<&str> = facts.pages.keys().copied().collect();
+        let text = format!("there is no such page; there are /healthz, /readyz, /metrics, {}\n", known.join(", "));
+        return (StatusCode::NOT_FOUND, text).into_response();
+    }
+    let answer = tokio::task::spawn_blocking(move || facts.pages.get(path.as_str()).map(|page| page(&arguments))).await;
+    match answer {
+        Ok(Some(Ok(value))) => axum::Json(value).into_response(),
+        Ok(Some(Err(why))) => (StatusCode::BAD_REQUEST, why + "\n").into_response(),
+        Ok(None) | Err(_) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, "the question could not be answered\n").into_response()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, TcpStream};
+
+    fn ask(operator: &Operator, path: &str) -> String {
+        let mut stream = TcpStream::connect(operator.address()).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    #[test]
+    fn operators_get_answers_and_reasons() {
+        let sum: Page = Box::new(|arguments| {
+            let number = arguments.get("n").and_then(|n| n.parse::<u64>().ok()).ok_or("say ?n=NUMBER")?;
+            Ok(Value::from(number + 1))
+        });
+        let facts = Facts {
+            unready: Box::new(|| Some("no roster yet".to_owned())),
+            metrics: Box::new(|| "nimbus_x 1\n".to_owned()),
+            pages: BTreeMap::from([("/api/next", sum)]),
+        };
+        let operator = Operator::start((Ipv4Addr::LOCALHOST, 0).into(), facts).unwrap();
+        for (path, status, text) in [
+            ("/healthz", "200", "ok"),
+            ("/readyz", "503", "no roster yet"),
+            ("/metrics", "200", "nimbus_x 1"),
+            ("/api/next?n=41", "200", "42"),
+            ("/api/next", "400", "say ?n=NUMBER"),
+            ("/nothing", "404", "/api/next"),
+        ] {
+            let answer = ask(&operator, path);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(text), "{path}: {answer}");
+        }
+    }
+}
