@@ -71,6 +71,13 @@ impl Horizon {
         2.0 * (Horizon::new(world, aura).depth_m() + largest_of(world))
     }
 
+    /// The least width of a region that a planner may leave, metres: as [`Horizon::width_min`], but for bodies as large as
+    /// the world allows, because clients may add them.
+    pub fn planned_width_min(world: &World, aura: &AuraConfig) -> f32 {
+        let allowed = 2.0 * Horizon::new(world, aura).depth_m() + 4.0 * world.radius_max;
+        Horizon::width_min(world, aura).max(allowed)
+    }
+
     /// Why a world cannot be run on this partition, in words for whoever laid it out; `None` when it can: no region may
     /// be narrower than [`Horizon::width_min`].
     pub fn layout_problem(world: &World, aura: &AuraConfig, map: &PartitionMap) -> Option<String> {

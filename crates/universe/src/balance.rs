@@ -28,8 +28,7 @@ impl BalanceConfig {
     /// The settings of a planner for a world, as this universe uses them.
     pub fn planner_for(&self, world: &World, aura: &AuraConfig) -> PlannerConfig {
         let horizon = Horizon::new(world, aura);
-        // Clients may add bodies as large as the world allows.
-        let width_min = Horizon::width_min(world, aura).max(2.0 * horizon.depth_m() + 4.0 * world.radius_max);
+        let width_min = Horizon::planned_width_min(world, aura);
         let usual = PlannerConfig { reach_m: horizon.depth_m(), ..PlannerConfig::new(width_min) };
         PlannerConfig { planted: self.planted, ..self.planner.unwrap_or(usual) }
     }
