@@ -19,6 +19,7 @@ mod journal;
 mod messages;
 mod notes;
 mod plan;
+mod planner;
 mod roster;
 mod timeline;
 mod validity;
@@ -32,6 +33,7 @@ pub use messages::{
     Fence, FromCoordinator, Heartbeat, Join, MESSAGES_VERSION, MessageError, REPORT_BYTES_MAX, Refusal, RegionReport,
     Service, TOLD_BYTES_MAX, ToCoordinator,
 };
+pub use planner::{LoadReport, Misplan, Planner, PlannerConfig};
 pub use roster::{
     Birth, Departure, Incarnation, Loss, Move, Process, ROSTER_BYTES_MAX, ROSTER_VERSION, Region, Role, Roster,
     RosterError, Seat, Standing,

@@ -65,10 +65,23 @@ impl Horizon {
         self.fixed_m.unwrap_or(ours)
     }
 
-    /// Why a world cannot be run on this partition, in words for whoever laid it out; `None` when it can. A body must not
-    /// be near two opposite boundaries at once, so no region may be narrower than two of the largest auras.
+    /// The least width of a region, metres: two of the largest auras. A body must not be near two opposite boundaries at
+    /// once.
+    pub fn width_min(world: &World, aura: &AuraConfig) -> f32 {
+        2.0 * (Horizon::new(world, aura).depth_m() + largest_of(world))
+    }
+
+    /// The least width of a region that a planner may leave, metres: as [`Horizon::width_min`], but for bodies as large as
+    /// the world allows, because clients may add them.
+    pub fn planned_width_min(world: &World, aura: &AuraConfig) -> f32 {
+        let allowed = 2.0 * Horizon::new(world, aura).depth_m() + 4.0 * world.radius_max;
+        Horizon::width_min(world, aura).max(allowed)
+    }
+
+    /// Why a world cannot be run on this partition, in words for whoever laid it out; `None` when it can: no region may
+    /// be narrower than [`Horizon::width_min`].
     pub fn layout_problem(world: &World, aura: &AuraConfig, map: &PartitionMap) -> Option<String> {
-        let least = 2.0 * (Horizon::new(world, aura).depth_m() + largest_of(world));
+        let least = Horizon::width_min(world, aura);
         let narrowest = map.narrowest();
         (map.regions().len() > 1 && narrowest < least).then(|| {
             format!(

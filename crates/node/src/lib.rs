@@ -23,6 +23,7 @@ mod horizon;
 mod inbox;
 mod joins;
 mod linkage;
+mod load;
 mod log;
 mod node;
 mod orders;

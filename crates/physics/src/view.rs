@@ -108,6 +108,12 @@ impl PhysicsWorld {
         self.index.get(nid).map(|handle| self.motion_of(handle))
     }
 
+    /// How many pairs of bodies the engine looked at closely in the last step, because they touch or nearly do. What a
+    /// step costs depends on it.
+    pub fn pair_count(&self) -> usize {
+        self.engine.narrow_phase.contact_pairs().count()
+    }
+
     /// The owned bodies and statics that an owned body touches now, sorted. A body inserted since the last step
     /// touches nothing yet.
     pub fn touching(&self, nid: Nid) -> Vec<Nid> {

@@ -1,5 +1,6 @@
 //! Where everything that runs in this process can be looked up: the source of `/api/world` and `/metrics`.
 
+use nimbus_control::LoadReport;
 use nimbus_gateway::{Counters, NodeStats, WorldStats};
 use nimbus_model::{RegionId, Tick};
 use nimbus_wire::SeamTotals;
@@ -55,6 +56,11 @@ impl Board {
     /// The servers, in order of region.
     pub fn readings(&self) -> Vec<Reading> {
         self.gauges.iter().map(Gauge::read).collect()
+    }
+
+    /// The latest loads that servers reported in an era, in order of region.
+    pub fn loads(&self, era: u16) -> Vec<LoadReport> {
+        self.gauges.iter().filter_map(|gauge| gauge.load(era)).collect()
     }
 
     /// The gateway.

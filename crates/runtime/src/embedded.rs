@@ -11,6 +11,7 @@ use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use tokio::sync::mpsc;
 
+use crate::balancer::Balancer;
 use crate::board::{Board, GatewayReading};
 use crate::client_queue::{ClientEnd, client_queue};
 use crate::gateway_thread::{ClientEvent, EVENTS_MAX, GatewayThread};
@@ -48,6 +49,8 @@ pub struct EmbeddedConfig {
     pub servers: u16,
     /// Who should own what.
     pub policy: Policy,
+    /// Whether boundaries follow the load, by measured CPU time.
+    pub balance: bool,
     /// Write the run to this file.
     pub record: Option<PathBuf>,
     /// Tell here what begins and ceases to touch; see [`ServersConfig::contacts`].
@@ -64,6 +67,7 @@ impl EmbeddedConfig {
             scenes: Scenes::default(),
             servers: 1,
             policy: Policy::default(),
+            balance: false,
             record: None,
             contacts: None,
             gateway: GatewayConfig { id: GATEWAY, ..GatewayConfig::default() },
@@ -89,7 +93,7 @@ pub struct ClusterHandle {
 impl EmbeddedCluster {
     /// Starts every server and the gateway, in real time.
     pub fn start(config: EmbeddedConfig) -> Result<EmbeddedCluster, StartError> {
-        let EmbeddedConfig { world, scenes, servers, policy, record, contacts, gateway } = config;
+        let EmbeddedConfig { world, scenes, servers, policy, balance, record, contacts, gateway } = config;
         let gateway = GatewayConfig { id: GATEWAY, ..gateway };
         let asked = ServersConfig { world: world.clone(), servers, gateway: true, policy, record, contacts };
         let hz = world.tick_hz;
@@ -98,7 +102,9 @@ impl EmbeddedCluster {
         let shown =
             GatewayReading { alive: true, scene: world.name.clone(), era: 1, speed: 1.0, ..GatewayReading::default() };
         let board = Arc::new(Board::new(running.gauges().to_vec(), running.links().clone(), shown));
+        running.gauges().iter().for_each(|gauge| gauge.write(|reading| reading.load_wanted = balance));
         let thread = GatewayThread {
+            balancer: balance.then(|| Balancer::new(&world, map.clone())),
             gateway: Gateway::new(gateway, scenes.list.clone(), world.clone(), 1, map),
             pace: running.pace().clone(),
             links: running.links().clone(),

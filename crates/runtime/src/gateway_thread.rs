@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
+use crate::balancer::Balancer;
 use crate::board::Board;
 use crate::client_queue::{ClientQueue, cost};
 use crate::doors::Doors;
@@ -53,6 +54,8 @@ pub(crate) struct GatewayThread {
     /// The world that will be there presently.
     pub(crate) next_world: Option<(u16, Arc<World>)>,
     pub(crate) queues: BTreeMap<ClientId, ClientQueue>,
+    /// Moves boundaries, where they follow the load.
+    pub(crate) balancer: Option<Balancer>,
 }
 
 impl GatewayThread {
@@ -71,6 +74,7 @@ impl GatewayThread {
             self.inbox.drain(|frame| gateway.handle(frame));
             self.gateway.tick(now, &mut out);
             self.welcome_next_world();
+            self.balance(now);
             self.show(now, time);
             if time.now() >= stats_at {
                 stats_at = time.now() + STATS_EVERY;
@@ -190,6 +194,7 @@ impl GatewayThread {
         let at = horizon + if paused { 1 } else { LOAD_AHEAD_TICKS };
         let change = Change::Load { at, era, world: world.clone(), map: map.clone() };
         self.doors.announce(&change).map_err(|closed| closed.to_string())?;
+        self.balancer = self.balancer.take().map(|_| Balancer::new(&world, map.clone()));
         self.gateway.load(world.clone(), era, map, at);
         time.with(|timeline, now| {
             timeline.set_hz(world.tick_hz, now);
@@ -198,6 +203,20 @@ impl GatewayThread {
         });
         self.next_world = Some((era, world));
         Ok(())
+    }
+
+    /// Lets the planner look, and announces what it plans.
+    fn balance(&mut self, now: Tick) {
+        let Some(balancer) = self.balancer.as_mut().filter(|_| self.next_world.is_none()) else { return };
+        if !balancer.is_due(now) {
+            return;
+        }
+        let Some(map) = balancer.plan(now, self.board.loads(self.gateway.era())) else { return };
+        // Where a server cannot take it now, another will be planned.
+        if self.doors.announce(&Change::Map(map.clone())).is_ok() {
+            balancer.announced(&map);
+            self.gateway.set_map(map);
+        }
     }
 
     fn welcome_next_world(&mut self) {

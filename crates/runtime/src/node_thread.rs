@@ -1,5 +1,6 @@
 //! One server on its own thread: sleep until a tick is due, take what has arrived, run, speak, write down.
 
+use cpu_time::ThreadTime;
 use nimbus_model::{Nid, RegionId, Tick};
 use nimbus_node::{Change, ContactTick, Node};
 use nimbus_wire::Frame;
@@ -8,6 +9,7 @@ use std::sync::mpsc::SyncSender;
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::mpsc::error::TryRecvError;
 
+use crate::balancer::LoadMeter;
 use crate::clock::Clock;
 use crate::errand::Errands;
 use crate::links::{LinkEnd, Links};
@@ -74,7 +76,9 @@ impl NodeThread {
         self.note_mark();
         let mut told_era = None;
         let mut seen = self.node.now();
+        let mut meter = LoadMeter::default();
         while let Some(wake) = self.pace.wait(seen) {
+            let (before, began) = (self.node.now(), ThreadTime::now());
             if !self.listen(wake) {
                 break;
             }
@@ -84,10 +88,14 @@ impl NodeThread {
             }
             self.run_due(wake, &clock);
             self.speak(&mut frames);
+            meter.add(began.elapsed(), self.node.now().since(before));
             self.note_progress();
             self.tell_contacts();
             self.gauge.write(|reading| {
                 reading.observe(&self.node);
+                if reading.load_wanted {
+                    reading.load = meter.report(&self.node).or_else(|| reading.load.take());
+                }
                 if reading.began.is_none() && reading.tick > begins_after {
                     reading.began = Some(Began { after: begins_after, unix_us: Clock::unix_us() });
                 }

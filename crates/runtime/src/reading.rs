@@ -1,5 +1,6 @@
 //! What each server shows of itself while it runs: figures for people and monitoring, never inputs of a core.
 
+use nimbus_control::LoadReport;
 use nimbus_model::{RegionId, Tick};
 use nimbus_node::{Counters, Durability, Node};
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,10 @@ pub struct Reading {
     pub durability: Durability,
     /// How this life of it began; none before its first tick.
     pub began: Option<Began>,
+    /// Whether somebody plans boundaries with its load.
+    pub load_wanted: bool,
+    /// Its latest load, if wanted.
+    pub load: Option<LoadReport>,
     /// The latest ticks, in no order.
     pub samples: Vec<Sample>,
     next_sample: usize,
@@ -169,6 +174,12 @@ impl Gauge {
     /// The present reading.
     pub fn read(&self) -> Reading {
         self.lock().clone()
+    }
+
+    /// The latest load that it reported in an era.
+    pub fn load(&self, era: u16) -> Option<LoadReport> {
+        let reading = self.lock();
+        reading.load.clone().filter(|_| reading.era == era)
     }
 
     /// Changes the reading.

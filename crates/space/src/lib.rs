@@ -10,9 +10,11 @@ mod layout;
 mod map;
 mod neighbours;
 mod ranks;
+mod spread;
 mod tree;
 
 pub use layout::{BOXES_MAX, LayoutError};
-pub use map::{Cut, MoveError, PartitionMap};
+pub use map::{Cut, MoveError, Part, PartitionMap};
 pub use neighbours::{Contact, Neighbour};
+pub use spread::{BINS, Spread, SpreadError};
 pub use tree::{DEPTH_MAX, LEAVES_MAX, MapError, REGIONS_MAX};

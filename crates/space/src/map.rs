@@ -37,6 +37,22 @@ pub struct Cut {
     pub bounds: Aabb,
 }
 
+/// One node of a map's tree, for who walks it from the root, which is node 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Part {
+    /// A plane. What lies below it is the next node.
+    Cut {
+        /// 0 is x, 1 is y, 2 is z.
+        axis: usize,
+        /// Where it lies along that axis, metres.
+        at: f32,
+        /// The node of what lies on or above it.
+        high: usize,
+    },
+    /// A box that a region has.
+    Leaf(RegionId),
+}
+
 /// Why a cut cannot be moved there.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum MoveError {
@@ -131,24 +147,40 @@ impl PartitionMap {
     /// The map with one cut moved, as the next map. Refused when the cut would leave its box, pass another cut, or
     /// shrink a leaf below `width_min` metres; a leaf that is thinner already may stay so or grow.
     pub fn move_cut(&self, index: usize, at: f32, width_min: f32, effective: Tick) -> Result<PartitionMap, MoveError> {
-        let Some(Node::Cut { axis, .. }) = self.tree.nodes().get(index) else {
-            return Err(MoveError::NotACut { index });
-        };
+        self.move_cuts(&[(index, at)], width_min, effective)
+    }
+
+    /// The same for several cuts at once, each with its new place. They may pass where others have been, since only
+    /// the outcome counts.
+    pub fn move_cuts(
+        &self,
+        moves: &[(usize, f32)],
+        width_min: f32,
+        effective: Tick,
+    ) -> Result<PartitionMap, MoveError> {
         let mut pieces = self.tree.write();
-        pieces[index] = Piece::Cut { axis: *axis, at };
-        let axis = *axis as usize;
-        let tree = Tree::read(&pieces).map_err(|error| match error {
-            MapError::CutOutside { index: other, .. } if other != index => MoveError::PassesCut { at, other },
-            _ => {
-                let bounds = &self.tree.bounds()[index];
-                MoveError::OutsideBox { at, low: bounds.min[axis], high: bounds.max[axis] }
+        for (index, at) in moves {
+            match pieces.get_mut(*index) {
+                Some(Piece::Cut { at: place, .. }) => *place = *at,
+                _ => return Err(MoveError::NotACut { index: *index }),
             }
+        }
+        let asked = |index: usize| moves.iter().find(|(moved, _)| *moved == index).map(|(_, at)| *at);
+        let first = moves.first().map_or(f32::NAN, |(_, at)| *at);
+        let tree = Tree::read(&pieces).map_err(|error| match error {
+            MapError::CutOutside { index, low, high, .. } => match asked(index) {
+                Some(at) => MoveError::OutsideBox { at, low, high },
+                None => MoveError::PassesCut { at: first, other: index },
+            },
+            _ => MoveError::OutsideBox { at: first, low: f32::NEG_INFINITY, high: f32::INFINITY },
         })?;
         for ((_, before), (slot, after)) in self.tree.leaves().zip(tree.leaves()) {
-            let width = after.max[axis] - after.min[axis];
-            let shrinks = width < before.max[axis] - before.min[axis];
-            if shrinks && width < width_min {
-                return Err(MoveError::TooThin { at, region: tree.regions()[slot], width, width_min });
+            for axis in 0..3 {
+                let width = after.max[axis] - after.min[axis];
+                let shrinks = width < before.max[axis] - before.min[axis];
+                if shrinks && width < width_min {
+                    return Err(MoveError::TooThin { at: first, region: tree.regions()[slot], width, width_min });
+                }
             }
         }
         let map = PartitionMap::with_tree(self.epoch.saturating_add(1), effective, tree);
@@ -261,6 +293,14 @@ impl PartitionMap {
         nodes.enumerate().filter_map(|(index, (node, bounds))| match *node {
             Node::Cut { axis, at, .. } => Some(Cut { index, axis: axis as usize, at, bounds: *bounds }),
             Node::Leaf { .. } => None,
+        })
+    }
+
+    /// A node of the tree; `None` beyond the last one. Node 0 is the root.
+    pub fn part(&self, index: usize) -> Option<Part> {
+        self.tree.nodes().get(index).map(|node| match *node {
+            Node::Cut { axis, at, high } => Part::Cut { axis: axis as usize, at, high: high as usize },
+            Node::Leaf { region, .. } => Part::Leaf(region),
         })
     }
 
@@ -404,6 +444,28 @@ mod tests {
         assert_eq!(refused(outer.index, -1.0, 0.0), outside);
         assert!(matches!(refused(outer.index, f32::NAN, 0.0), MoveError::OutsideBox { .. }));
         assert_eq!(refused(99, 0.0, 0.0), MoveError::NotACut { index: 99 });
+    }
+
+    #[test]
+    fn cuts_that_move_together_may_pass_each_other() {
+        let map = columns(4);
+        let at = |place: f32| map.cuts().find(|cut| cut.at == place).unwrap().index;
+        let (middle, outer) = (at(0.0), at(10.0));
+        let moved = map.move_cuts(&[(middle, 12.0), (outer, 20.0)], 5.0, Tick(60)).unwrap();
+        assert_eq!((moved.epoch(), moved.narrowest()), (2, 8.0));
+        assert_eq!(moved.region_at(Vec3::X * 11.0), RegionId(1));
+        let outside = map.move_cuts(&[(middle, 12.0), (outer, 11.0)], 5.0, Tick(60));
+        assert_eq!(outside, Err(MoveError::OutsideBox { at: 11.0, low: 12.0, high: f32::INFINITY }));
+        let thin = map.move_cuts(&[(middle, 12.0), (outer, 13.0)], 5.0, Tick(60));
+        assert!(matches!(thin, Err(MoveError::TooThin { region: RegionId(2), .. })), "{thin:?}");
+    }
+
+    #[test]
+    fn a_tree_can_be_walked_from_its_root() {
+        let map = columns(2);
+        assert_eq!(map.part(0), Some(Part::Cut { axis: 0, at: 0.0, high: 2 }));
+        assert_eq!((map.part(1), map.part(2)), (Some(Part::Leaf(RegionId(0))), Some(Part::Leaf(RegionId(1)))));
+        assert_eq!(map.part(3), None);
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub enum Actor {
     Gateway(u16),
     /// Whoever keeps what the server of the region with this number wrote down.
     Backup(u16),
+    /// Whoever decides where boundaries lie.
+    Coordinator,
     /// A client of the gateway.
     Client(u32),
 }

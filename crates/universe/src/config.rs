@@ -3,6 +3,7 @@
 use nimbus_model::RegionId;
 use nimbus_node::{AuraConfig, Breach, Contact, Planted, Policy};
 
+use crate::balance::BalanceConfig;
 use crate::checkers::Violation;
 use crate::faults::{FaultCounts, Faults};
 use crate::network::{LinkModel, Nanos};
@@ -28,6 +29,8 @@ pub struct UniverseConfig {
     pub link: Option<LinkModel>,
     /// What goes wrong.
     pub faults: Faults,
+    /// Whether, and how, boundaries follow the load.
+    pub balance: Option<BalanceConfig>,
     /// A mistake on purpose.
     pub planted: Option<Planted>,
     /// Time between two wake-ups of a server, nanoseconds; one tick unless told. What is due is run at a wake-up.
@@ -57,6 +60,7 @@ impl UniverseConfig {
             aura: AuraConfig::default(),
             link: None,
             faults: Faults::default(),
+            balance: None,
             planted: None,
             frame_ns: None,
             clients: 1,
@@ -124,6 +128,8 @@ pub struct Outcome {
     pub refused: u64,
     /// How often each fault struck.
     pub faults: FaultCounts,
+    /// Partitions that a planner made.
+    pub plans: u64,
     /// Promises that became void, in order of time; only the first few thousand are kept.
     pub breaches: Vec<Breach>,
     /// What began and ceased to touch, and which server said so, in the order in which they said it: of one server

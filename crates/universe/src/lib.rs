@@ -4,6 +4,7 @@
 //! by an event queue and a faulty network, and every choice comes from one seed. A failing run is its seed.
 
 mod actor;
+mod balance;
 mod checkers;
 mod config;
 mod faults;
@@ -16,9 +17,12 @@ mod swarm;
 mod universe;
 
 pub use actor::Actor;
+pub use balance::BalanceConfig;
 pub use checkers::Violation;
 pub use config::{NodeCost, Outcome, UniverseConfig, UniverseError};
 pub use faults::{Fault, FaultCounts, Faults};
 pub use network::{LinkModel, Nanos, Network};
+/// Mistakes of the planner that [`BalanceConfig`] can ask for.
+pub use nimbus_control::Misplan;
 pub use swarm::{SeedVerdict, Swarm, SwarmReport};
 pub use universe::Universe;

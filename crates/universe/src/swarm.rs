@@ -46,6 +46,8 @@ pub struct SwarmReport {
     pub thin: u64,
     /// Hand-overs in all of them.
     pub hand_overs: u64,
+    /// Partitions that planners made in all of them.
+    pub plans: u64,
     /// The failing run with the lowest seed.
     pub failure: Option<SeedVerdict>,
     /// Why thin runs were thin: the last reason seen.
@@ -94,6 +96,7 @@ impl Swarm {
                     }
                 };
                 report.hand_overs += verdict.outcome.hand_overs;
+                report.plans += verdict.outcome.plans;
                 if !verdict.outcome.violations.is_empty() {
                     let earlier = report.failure.as_ref().is_none_or(|f| verdict.config.seed < f.config.seed);
                     if earlier {
@@ -124,6 +127,9 @@ impl Swarm {
         }
         if outcome.hand_overs < HAND_OVERS_MIN {
             thin.push(format!("only {} hand-overs", outcome.hand_overs));
+        }
+        if config.balance.is_some() && outcome.plans == 0 {
+            thin.push("no boundary moved".to_owned());
         }
         thin.extend(outcome.faults.missing(&config.faults).iter().map(|name| format!("no {name}")));
         Ok(SeedVerdict { config, outcome, thin })

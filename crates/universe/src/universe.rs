@@ -2,6 +2,7 @@
 
 use cpu_time::ThreadTime;
 use nimbus_client::Client;
+use nimbus_control::LoadReport;
 use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
 use nimbus_model::{ClientId, Mixer, RegionId, Rng, Tick, World};
 use nimbus_node::{Change, Event, EventKind, Horizon, Node, NodeConfig, Phase, Policy};
@@ -11,6 +12,7 @@ use nimbus_wire::{Address, Frame, GatewayId};
 use std::sync::Arc;
 
 use crate::actor::Actor;
+use crate::balance::Balance;
 use crate::checkers::{Checkers, ReplayProof};
 use crate::config::{NodeCost, Outcome, UniverseConfig, UniverseError};
 use crate::faults::{Fault, Faults};
@@ -38,6 +40,7 @@ enum Happening {
     Frame(Arc<[u8]>),
     ToClient(Message),
     FromClient(String),
+    Report(Box<LoadReport>),
 }
 
 /// A whole cluster under virtual time.
@@ -63,6 +66,7 @@ pub struct Universe {
     proofs: Vec<ReplayProof>,
     hashes: Vec<Option<u64>>,
     recovery: Recovery,
+    balance: Option<Balance>,
     /// How far the contacts of each region have been heard.
     heard: Vec<Tick>,
     /// Ticks by which backups were behind at wake-ups, and how many wake-ups.
@@ -133,6 +137,7 @@ impl Universe {
             asleep_until: vec![0; count],
             hashes: vec![None; count],
             recovery: Recovery::new(config.faults.need_backups(), config.planted, count),
+            balance: config.balance.as_ref().map(|balance| Balance::new(balance, &world, &config.aura, count)),
             heard: vec![Tick(0); count],
             lag: (0, 0),
             world,
@@ -298,7 +303,12 @@ impl Universe {
                     node.handle(frame);
                 }
                 if let Some(start) = start {
-                    self.outcome.costs[usize::from(i)].worked(start.elapsed().as_nanos() as u64);
+                    self.worked(usize::from(i), start.elapsed().as_nanos() as u64);
+                }
+            }
+            (Actor::Coordinator, Happening::Report(report)) => {
+                if let Some(balance) = &mut self.balance {
+                    balance.planner.report(*report, &self.map);
                 }
             }
             (Actor::Backup(i), Happening::Frame(bytes)) => {
@@ -356,11 +366,16 @@ impl Universe {
         node.wake(self.now / 1_000);
         let mut next = node.first_due(due);
         while next <= due {
+            let mut spent = None;
             if self.config.measured {
                 let (tick_ns, step_ns) = timed_tick(node, next);
                 self.outcome.costs[i].ticked(tick_ns, step_ns);
+                spent = Some(tick_ns);
             } else {
                 node.tick(next);
+            }
+            if let Some(balance) = &mut self.balance {
+                balance.ticked(i, node, spent);
             }
             if self.hashes[i].is_none() && next.0 >= self.config.ticks {
                 self.hashes[i] = Some(node.state_hash());
@@ -381,11 +396,12 @@ impl Universe {
         let from = Actor::Node(i as u16);
         let sent: Vec<(Actor, Arc<[u8]>)> = frames.iter().map(|f| (actor(f.to), f.encode().into())).collect();
         if let Some(start) = start {
-            self.outcome.costs[i].worked(start.elapsed().as_nanos() as u64);
+            self.worked(i, start.elapsed().as_nanos() as u64);
         }
         for (to, bytes) in sent {
             self.send(from, to, &bytes);
         }
+        self.report_load(i);
         self.watch(i);
         let next_wake = match self.config.frame_ns {
             Some(frame) => self.now + frame,
@@ -425,6 +441,34 @@ impl Universe {
         }
     }
 
+    /// Takes note of what a server did between its ticks.
+    fn worked(&mut self, i: usize, ns: u64) {
+        self.outcome.costs[i].worked(ns);
+        if let Some(balance) = &mut self.balance {
+            balance.worked(i, ns);
+        }
+    }
+
+    /// Lets a server say what it costs, when it is time to.
+    fn report_load(&mut self, i: usize) {
+        let Some(report) = self.balance.as_mut().and_then(|balance| balance.report(i, &self.nodes[i])) else { return };
+        let (from, to) = (Actor::Node(i as u16), Actor::Coordinator);
+        for at in self.network.send(self.now, from, to, 0).into_iter().flatten() {
+            self.queue.push(at, (to, Happening::Report(Box::new(report.clone()))));
+        }
+    }
+
+    /// Lets the planner look, and announces what it makes.
+    fn plan_partition(&mut self) {
+        let Some(balance) = &mut self.balance else { return };
+        let Some(next) = balance.plan(self.tick, &self.map) else { return };
+        self.outcome.plans += 1;
+        if self.config.checked {
+            self.checkers.observe_plan(self.tick, &self.map, &next, balance.planner.config());
+        }
+        self.repartition(next);
+    }
+
     /// Lets the planned faults of this tick strike.
     fn strike(&mut self) {
         let tick = self.tick.0;
@@ -440,6 +484,7 @@ impl Universe {
         if self.plan.resets.contains(&tick) {
             self.reset();
         }
+        self.plan_partition();
         self.lose_processes();
     }
 
@@ -530,6 +575,7 @@ impl Universe {
     /// Tells every server of a change of the whole world.
     fn announce(&mut self, change: &Change) {
         self.recovery.announce(change);
+        self.checkers.observe_change(change);
         for node in self.nodes.iter_mut().chain(self.recovery.zombies.iter_mut().map(|zombie| &mut zombie.node)) {
             assert!(node.schedule(change.clone()), "there are few changes");
         }

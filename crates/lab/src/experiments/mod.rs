@@ -3,6 +3,7 @@
 mod aura_correctness;
 mod aura_scalability;
 mod authority_swap;
+mod balance;
 mod collision;
 mod control_schemes;
 mod failover;
@@ -17,11 +18,12 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 13] = [
+pub(crate) const ALL: [Experiment; 14] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
     control_schemes::EXPERIMENT,
+    balance::EXPERIMENT,
     transplant::EXPERIMENT,
     authority_swap::EXPERIMENT,
     failover::EXPERIMENT,

@@ -32,6 +32,9 @@ pub(crate) struct Serving {
     /// Address to listen on; 0.0.0.0 lets other machines in
     #[arg(long, default_value = "127.0.0.1")]
     host: IpAddr,
+    /// Let boundaries follow the load
+    #[arg(long)]
+    balance: bool,
     /// Record the run to this file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -67,7 +70,8 @@ pub(crate) fn serve(config: EmbeddedConfig, serving: &Serving) -> anyhow::Result
     let listening = Web::listen(serving.host, serving.port)?;
     let mut signals = Signals::listen()?;
     let name = config.world.name.clone();
-    let cluster = EmbeddedCluster::start(EmbeddedConfig { record: serving.record.clone(), ..config })?;
+    let cluster =
+        EmbeddedCluster::start(EmbeddedConfig { record: serving.record.clone(), balance: serving.balance, ..config })?;
     let servers = cluster.servers();
     let web = listening.serve(cluster.handle());
     let plural = if servers == 1 { "" } else { "s" };

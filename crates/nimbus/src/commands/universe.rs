@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nimbus::node::{Planted, Policy};
-use nimbus::universe::{Faults, Outcome, Swarm, Universe as Cluster, UniverseConfig};
+use nimbus::universe::{BalanceConfig, Faults, Misplan, Outcome, Swarm, Universe as Cluster, UniverseConfig};
 use std::thread::available_parallelism;
 
 use crate::exit::Verdict;
@@ -41,6 +41,12 @@ pub(crate) struct Universe {
     /// Note what begins and ceases to touch, and check that it is told once
     #[arg(long)]
     contacts: bool,
+    /// Boundaries follow the load
+    #[arg(long)]
+    balance: bool,
+    /// Let the planner of boundaries make a known mistake, to see that it is noticed
+    #[arg(long, value_parser = misplan, requires = "balance")]
+    misplan: Option<Misplan>,
     /// Build in a known mistake, to see that it is noticed
     #[arg(long, value_parser = planted)]
     plant: Option<Planted>,
@@ -70,6 +76,8 @@ impl Universe {
         config.commands = self.commands || self.swarm.is_some();
         config.contacts = self.contacts;
         config.planted = self.plant;
+        let balance = BalanceConfig { planner: None, planted: self.misplan, measured: self.measured };
+        config.balance = self.balance.then_some(balance);
         config.measured = self.measured;
         config
     }
@@ -96,8 +104,8 @@ impl Universe {
         let report = swarm.run(threads, |counted| bar.set_position(counted))?;
         bar.finish_and_clear();
         println!(
-            "{} seeds counted, {} proved too little to count, {} hand-overs",
-            report.counted, report.thin, report.hand_overs
+            "{} seeds counted, {} proved too little to count, {} hand-overs, {} partitions planned",
+            report.counted, report.thin, report.hand_overs, report.plans
         );
         if let Some(failure) = report.failure {
             println!("seed {} breaks a rule; to see it again:", failure.config.seed);
@@ -127,6 +135,9 @@ fn tell(outcome: &Outcome) {
         outcome.hand_overs, outcome.transit_ticks_mean, outcome.refused, outcome.ticks_lost
     );
     println!("frames {}, {} bytes, {} commands", outcome.frames, outcome.bytes, outcome.commands);
+    if outcome.plans > 0 {
+        println!("partitions planned {}", outcome.plans);
+    }
     if !outcome.contacts.is_empty() {
         println!("contacts {} began or ended", outcome.contacts.len());
     }
@@ -172,6 +183,11 @@ fn command_line(config: &UniverseConfig) -> String {
     if config.contacts {
         line += " --contacts";
     }
+    if let Some(balance) = config.balance {
+        line += " --balance";
+        let planted = Misplan::ALL.iter().find(|(_, planted)| Some(*planted) == balance.planted);
+        line += &planted.map_or(String::new(), |(name, _)| format!(" --misplan {name}"));
+    }
     if let Some((name, _)) = Planted::ALL.iter().find(|(_, planted)| Some(*planted) == config.planted) {
         line += &format!(" --plant {name}");
     }
@@ -197,5 +213,11 @@ pub(crate) fn policy(name: &str) -> Result<Policy, String> {
 fn planted(name: &str) -> Result<Planted, String> {
     let known = || Planted::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let found = Planted::ALL.iter().find(|(known, _)| *known == name);
+    found.map(|(_, planted)| *planted).ok_or_else(|| format!("write one of: {}", known()))
+}
+
+fn misplan(name: &str) -> Result<Misplan, String> {
+    let known = || Misplan::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let found = Misplan::ALL.iter().find(|(known, _)| *known == name);
     found.map(|(_, planted)| *planted).ok_or_else(|| format!("write one of: {}", known()))
 }

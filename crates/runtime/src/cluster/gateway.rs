@@ -97,6 +97,7 @@ impl GatewayProcess {
             world,
             next_world: None,
             queues: BTreeMap::new(),
+            balancer: None,
         };
         let spawned = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || thread.run());
         self.thread = Some(spawned.map_err(|error| ClusterError::Io("gateway".to_owned(), error))?);

@@ -5,12 +5,14 @@
 
 mod apart;
 mod births;
+mod boundaries;
 mod conservation;
 mod contact_turns;
 mod durable;
 mod mirror;
 mod missed_ticks;
 mod one_owner;
+mod one_partition;
 mod queues;
 mod replay;
 mod sound_state;
@@ -18,9 +20,11 @@ mod stamps;
 mod thrashing;
 
 use nimbus_client::Client;
+use nimbus_control::PlannerConfig;
 use nimbus_gateway::Gateway;
 use nimbus_model::{Nid, RegionId, Tick};
-use nimbus_node::{ContactTick, Event, Node, Policy};
+use nimbus_node::{Change, ContactTick, Event, Node, Policy};
+use nimbus_space::PartitionMap;
 use nimbus_wire::Frame;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -75,6 +79,8 @@ pub(crate) struct Checkers {
     missed_ticks: missed_ticks::MissedTicks,
     thrashing: thrashing::Thrashing,
     contact_turns: contact_turns::ContactTurns,
+    one_partition: one_partition::OnePartition,
+    boundaries: boundaries::Boundaries,
     found: Vec<Violation>,
 }
 
@@ -117,6 +123,24 @@ impl Checkers {
         self.contact_turns.observe(region, told);
     }
 
+    /// A change of the whole world is announced.
+    pub(crate) fn observe_change(&mut self, change: &Change) {
+        self.one_partition.observe(change);
+    }
+
+    /// A planner made a partition.
+    pub(crate) fn observe_plan(
+        &mut self,
+        tick: Tick,
+        before: &PartitionMap,
+        after: &PartitionMap,
+        config: &PlannerConfig,
+    ) {
+        let mut broken = Vec::new();
+        self.boundaries.observe(tick, before, after, config, &mut broken);
+        self.note(tick, broken);
+    }
+
     /// Everything that lives in the newest era.
     pub(crate) fn scene<'a>(
         &self,
@@ -144,6 +168,7 @@ impl Checkers {
         self.stamps.inspect(scene, &mut broken);
         sound_state::inspect(scene, &mut broken);
         queues::inspect(scene, &mut broken);
+        self.one_partition.inspect(scene, &mut broken);
         if self.policy == Policy::Aura {
             self.missed_ticks.inspect(scene, &mut broken);
         }
