@@ -155,14 +155,7 @@ impl Cluster {
     }
 
     fn ask(&self, process: &str, path: &str) -> Option<Value> {
-        let address = self.operators[process];
-        let mut stream = TcpStream::connect(address).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).ok()?;
-        let (head, body) = answer.split_once("\r\n\r\n")?;
-        if head.starts_with("HTTP/1.1 200") { serde_json::from_str(body).ok() } else { None }
+        get(self.operators[process], path)
     }
 
     /// Waits until something can be told.
@@ -205,7 +198,8 @@ impl Cluster {
         let tick = ticks.filter_map(|region| region["tick"].as_u64()).max()? + 30;
         let path = format!("/api/census?tick={tick}");
         let answers: Vec<Value> = std::thread::scope(|scope| {
-            let asked = NODES.map(|node| scope.spawn(|| self.ask(node, &path)));
+            let path = &path;
+            let asked = NODES.map(|node| self.operators[node]).map(|node| scope.spawn(move || get(node, path)));
             asked.into_iter().filter_map(|answer| answer.join().unwrap()).collect()
         });
         let answers: Vec<Value> = answers.iter().filter_map(Value::as_array).flatten().cloned().collect();
@@ -247,6 +241,17 @@ impl Drop for Cluster {
         _ = self.parent.wait();
         _ = std::fs::remove_dir_all(&self.dir);
     }
+}
+
+/// What a page says, if all is well.
+fn get(address: SocketAddr, path: &str) -> Option<Value> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    if head.starts_with("HTTP/1.1 200") { serde_json::from_str(body).ok() } else { None }
 }
 
 fn is_member(process: &Value) -> bool {

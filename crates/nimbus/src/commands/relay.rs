@@ -1,6 +1,6 @@
 //! `nimbus relay`: a bad network between the processes of a cluster.
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
 use nimbus::runtime::Signals;
 use nimbus::runtime::relay::{Order, Relay};
