@@ -50,14 +50,15 @@ struct Line {
 }
 
 impl Front {
-    /// Begins to listen; to be called inside a runtime.
+    /// Begins to listen, and says where; to be called inside a runtime.
     pub(super) fn open(
         config: FrontConfig,
         known: Arc<BTreeMap<SocketAddr, ProcessName>>,
         shared: Arc<Shared>,
-    ) -> io::Result<Front> {
+    ) -> io::Result<(Front, SocketAddr)> {
         let (receiving, sending) = bind(config.listen)?;
-        Ok(Front { config, known, shared, receiving, sending, clients: BTreeMap::new() })
+        let address = sending.local_addr()?;
+        Ok((Front { config, known, shared, receiving, sending, clients: BTreeMap::new() }, address))
     }
 
     /// Takes what is sent to the process, until the runtime ends.

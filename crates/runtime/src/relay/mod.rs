@@ -85,6 +85,7 @@ pub struct RelayCounts {
 pub struct Relay {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    listens: BTreeMap<ProcessName, SocketAddr>,
 }
 
 /// What the threads of a relay share.
@@ -125,15 +126,17 @@ impl Relay {
         let known = Arc::new(config.known);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let inside = runtime.enter();
-        let mut fronts = Vec::new();
+        let (mut fronts, mut listens) = (Vec::new(), BTreeMap::new());
         for front in config.fronts {
-            let listen = front.listen;
+            let (name, listen) = (front.name.clone(), front.listen);
             let opened = Front::open(front, known.clone(), shared.clone());
-            fronts.push(opened.map_err(|error| RelayError::Listen(listen, error))?);
+            let (front, address) = opened.map_err(|error| RelayError::Listen(listen, error))?;
+            listens.insert(name, address);
+            fronts.push(front);
         }
         drop(inside);
         // From here on the relay is dropped, and its threads end, when something fails.
-        let mut relay = Relay { shared: shared.clone(), threads: Vec::new() };
+        let mut relay = Relay { shared: shared.clone(), threads: Vec::new(), listens };
         let delivering = shared.clone();
         relay
             .threads
@@ -147,6 +150,11 @@ impl Relay {
             });
         })?);
         Ok(relay)
+    }
+
+    /// Where it listens in front of each process; of use when the configuration left the port to the system.
+    pub fn listens(&self) -> &BTreeMap<ProcessName, SocketAddr> {
+        &self.listens
     }
 
     /// Cuts a process off from all others, from now on and for this long.

@@ -25,15 +25,16 @@ fn socket() -> UdpSocket {
 }
 
 fn start(impairment: Impairment) -> Sockets {
-    let (process, other, stranger, front) = (socket(), socket(), socket(), socket());
+    let (process, other, stranger) = (socket(), socket(), socket());
     let address = |socket: &UdpSocket| socket.local_addr().unwrap();
-    let front = address(&front);
+    let listen = SocketAddr::from(([127, 0, 0, 1], 0));
     let config = RelayConfig {
-        fronts: vec![FrontConfig { name: name("node-1"), listen: front, process: address(&process) }],
+        fronts: vec![FrontConfig { name: name("node-1"), listen, process: address(&process) }],
         known: BTreeMap::from([(address(&process), name("node-1")), (address(&other), name("node-0"))]),
         conditions: Conditions::new(impairment, Vec::new()).unwrap(),
     };
-    Sockets { process, other, stranger, front, relay: Relay::start(config).unwrap() }
+    let relay = Relay::start(config).unwrap();
+    Sockets { process, other, stranger, front: relay.listens()[&name("node-1")], relay }
 }
 
 /// Everything that comes until nothing does, and from where.
