@@ -273,11 +273,18 @@ fn server(roster: &Value, region: u64) -> (String, u64) {
 #[test]
 fn a_process_that_is_cut_off_is_replaced_and_every_body_is_there_once() {
     let mut cluster = Cluster::start();
-    let before = cluster.until("every region to be protected", Cluster::settled);
+    cluster.until("every region to be protected", Cluster::settled);
     cluster.everybody_once("on a bad network");
+    let before = cluster.until("every region to be protected", Cluster::settled);
     // The one in the middle has seams with both others.
     let (victim, number) = server(&before, 1);
     let lost: Vec<u64> = epochs(&before).into_keys().filter(|region| server(&before, *region).1 == number).collect();
+
+    let kept = |cluster: &Cluster| -> Vec<(Value, Value)> {
+        cluster.serves(&victim).values().map(|facts| (facts["epoch"].clone(), facts["kept"].clone())).collect()
+    };
+    let kept_before = kept(&cluster);
+    cluster.until("its backups to keep what it does", |cluster| (kept(cluster) != kept_before).then_some(()));
 
     cluster.tell(&format!("cut {victim} 60000"));
     let since = Instant::now();
@@ -292,9 +299,6 @@ fn a_process_that_is_cut_off_is_replaced_and_every_body_is_there_once() {
         lost.iter().all(|region| is_served(region).is_some()).then_some(roster)
     });
     let took = since.elapsed();
-    let kept = |cluster: &Cluster| -> Vec<(Value, Value)> {
-        cluster.serves(&victim).values().map(|facts| (facts["epoch"].clone(), facts["kept"].clone())).collect()
-    };
     let first = kept(&cluster);
     assert_eq!(first.len(), lost.len(), "it still believes that it serves");
     cluster.everybody_once("while one is cut off");

@@ -181,7 +181,7 @@ impl Member {
             }
         }
         self.former.retain(|name, (_, until)| *until > now && !peers.contains_key(name));
-        peers.extend(self.former.iter().map(|(name, (config, _))| (name.clone(), config.clone())));
+        peers.extend(self.former.iter().map(|(name, (config, _))| (name.clone(), *config)));
     }
 
     /// Tells every gateway how a server does.
