@@ -45,16 +45,16 @@ position = [0.0, -1.0, 0.0]
 [[bodies]]
 name = "in"
 shape = { ball = { radius = 0.4 } }
-position = [-140.0, 0.4, -10.0]
+position = [-120.0, 0.4, -10.0]
 velocity = [2.0, 0.0, 0.0]
-repeat = { count = [10, 1, 2], spacing = [4.0, 1.0, 4.0] }
+repeat = { count = [10, 1, 2], spacing = [2.0, 1.0, 4.0] }
 
 [[bodies]]
 name = "out"
 shape = { ball = { radius = 0.4 } }
-position = [62.0, 0.4, -10.0]
+position = [80.0, 0.4, -10.0]
 velocity = [2.0, 0.0, 0.0]
-repeat = { count = [10, 1, 2], spacing = [4.0, 1.0, 4.0] }
+repeat = { count = [10, 1, 2], spacing = [2.0, 1.0, 4.0] }
 "#;
 
 const RELAY: &str = r#"
@@ -299,10 +299,16 @@ fn a_process_that_is_cut_off_is_replaced_and_every_body_is_there_once() {
         lost.iter().all(|region| is_served(region).is_some()).then_some(roster)
     });
     let took = since.elapsed();
-    let first = kept(&cluster);
+    let arrived = |cluster: &Cluster| -> u64 {
+        let others = NODES.iter().filter(|node| **node != victim).flat_map(|node| cluster.serves(node).into_values());
+        others.filter_map(|facts| facts["arrived"].as_u64()).sum()
+    };
+    let (first, arrived_before) = (kept(&cluster), arrived(&cluster));
     assert_eq!(first.len(), lost.len(), "it still believes that it serves");
     cluster.everybody_once("while one is cut off");
     std::thread::sleep(CUT.saturating_sub(since.elapsed()));
+    let crossed = arrived(&cluster).saturating_sub(arrived_before);
+    assert!(crossed > 0, "bodies cross seams while one is cut off");
     assert_eq!(kept(&cluster), first, "nobody keeps what it does, so nothing that it grants counts");
     assert!(epochs(&replaced).iter().all(|(region, epoch)| *epoch >= epochs(&before)[region]));
     cluster.tell("heal");
@@ -318,7 +324,9 @@ fn a_process_that_is_cut_off_is_replaced_and_every_body_is_there_once() {
     cluster.everybody_once("afterwards");
     assert_eq!(epochs(&after).len(), 3);
     let packets = cluster.packets();
-    println!("served elsewhere after {took:?}, cut off for {cut:?}, back after {back:?}; {packets:?}");
+    println!(
+        "served elsewhere after {took:?}, {crossed} bodies crossed meanwhile, cut off for {cut:?}, back after {back:?}; {packets:?}"
+    );
     assert!(took < HEALED_MAX, "served elsewhere after {took:?}");
     let share = |what: &str| packets[what] as f64 / (packets["passed"] + packets["lost"]) as f64;
     assert!((0.005..0.02).contains(&share("lost")) && (0.005..0.02).contains(&share("duplicated")), "{packets:?}");
