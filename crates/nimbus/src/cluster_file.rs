@@ -6,12 +6,14 @@ use nimbus::runtime::cluster::{ClusterSetup, Place, StoreSetup};
 use nimbus::runtime::etcd::{Endpoint, EtcdConfig, EtcdLogin, EtcdTls};
 use nimbus::runtime::first_map;
 use nimbus::runtime::mesh::{ClusterName, ProcessName, Role};
+use nimbus::runtime::relay::RelayConfig;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::relay_table::{self, RelayEntry};
 use crate::worlds;
 
 /// The file as people write it. See `examples/cluster.toml`.
@@ -32,6 +34,7 @@ struct ClusterFile {
     certs: PathBuf,
     store: Option<PathBuf>,
     etcd: Option<EtcdEntry>,
+    relay: Option<RelayEntry>,
     coordinator: Vec<ProcessEntry>,
     node: Vec<ProcessEntry>,
     #[serde(default)]
@@ -43,6 +46,7 @@ struct ClusterFile {
 struct ProcessEntry {
     name: String,
     address: SocketAddr,
+    relayed: Option<SocketAddr>,
     operator: Option<SocketAddr>,
 }
 
@@ -51,6 +55,7 @@ struct ProcessEntry {
 struct GatewayEntry {
     name: String,
     address: SocketAddr,
+    relayed: Option<SocketAddr>,
     http: SocketAddr,
     operator: Option<SocketAddr>,
 }
@@ -94,11 +99,12 @@ fn default_store() -> PathBuf {
     PathBuf::from("roster")
 }
 
-/// A cluster, where browsers find its gateways, and where an etcd of its own keeps its data.
+/// A cluster, where browsers find its gateways, where an etcd of its own keeps its data, and the relay between processes.
 pub(crate) struct Described {
     pub(crate) setup: ClusterSetup,
     pub(crate) http: BTreeMap<ProcessName, SocketAddr>,
     pub(crate) etcd_data: PathBuf,
+    pub(crate) relay: Option<RelayConfig>,
 }
 
 /// Where the roster is kept, whatever the file says.
@@ -117,22 +123,21 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
     let beside = |relative: &Path| path.parent().unwrap_or(Path::new("")).join(relative);
     let (mut places, mut http) = (BTreeMap::new(), BTreeMap::new());
     let mut operators = BTreeMap::new();
-    let mut add = |name: &str, role: Role, address: SocketAddr, operator: Option<SocketAddr>| {
+    let mut add = |name: &str, place: Place, operator: Option<SocketAddr>| {
         let name = ProcessName::new(name)?;
         operators.extend(operator.map(|operator| (name.clone(), operator)));
-        if places.insert(name.clone(), Place { role, address }).is_some() {
+        if places.insert(name.clone(), place).is_some() {
             bail!("{}: two processes are called `{name}`; give each its own name", path.display());
         }
         Ok(name)
     };
-    for ProcessEntry { name, address, operator } in &file.coordinator {
-        add(name, Role::Coordinator, *address, *operator)?;
+    for (role, entries) in [(Role::Coordinator, &file.coordinator), (Role::Node, &file.node)] {
+        for &ProcessEntry { ref name, address, relayed, operator } in entries {
+            add(name, Place { role, address, relayed }, operator)?;
+        }
     }
-    for ProcessEntry { name, address, operator } in &file.node {
-        add(name, Role::Node, *address, *operator)?;
-    }
-    for GatewayEntry { name, address, http: web, operator } in &file.gateway {
-        http.insert(add(name, Role::Gateway, *address, *operator)?, *web);
+    for &GatewayEntry { ref name, address, relayed, http: web, operator } in &file.gateway {
+        http.insert(add(name, Place { role: Role::Gateway, address, relayed }, operator)?, web);
     }
     if file.coordinator.is_empty() || file.node.is_empty() {
         let wanted = "list at least one [[coordinator]] and at least one [[node]]";
@@ -155,6 +160,7 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
         _ => bail!("{}: say either `scene` or `world`", path.display()),
     };
     let (map, _) = first_map(&world, 1)?;
+    let relay = relay_table::relay(file.relay, &places).with_context(|| path.display().to_string())?;
     let setup = ClusterSetup {
         name: ClusterName::new(&file.name)?,
         certs: beside(&file.certs),
@@ -165,7 +171,7 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
         world: Arc::new(world),
         map,
     };
-    Ok(Described { setup, http, etcd_data: beside(&data) })
+    Ok(Described { setup, http, etcd_data: beside(&data), relay })
 }
 
 impl Default for EtcdEntry {

@@ -4,6 +4,8 @@ mod cluster_file;
 mod commands;
 mod exit;
 mod own_etcd;
+mod own_relay;
+mod relay_table;
 mod worlds;
 
 use clap::{Parser, Subcommand};
@@ -46,6 +48,8 @@ enum Command {
     Node(commands::roles::RoleArgs),
     /// Run a gateway of a cluster
     Gateway(commands::roles::RoleArgs),
+    /// Make the network between the processes of a cluster a bad one
+    Relay(commands::relay::RelayArgs),
     /// Make a private CA and certificates for the processes of a cluster
     Certs(commands::certs::Certs),
     /// Measure what the system reaches
@@ -65,6 +69,7 @@ fn main() -> ExitCode {
         Command::Coordinator(args) => args.run(),
         Command::Node(args) => args.run(Role::Node),
         Command::Gateway(args) => args.run(Role::Gateway),
+        Command::Relay(args) => args.run(),
         Command::Certs(command) => command.run(),
         Command::Lab(command) => command.run(),
     };

@@ -29,6 +29,32 @@ fn examples() -> PathBuf {
 }
 
 #[test]
+fn a_relay_that_makes_no_sense_is_refused() {
+    let path = scratch("relay.toml");
+    let with = |table: &str, relayed: &str| {
+        let places = format!("[[coordinator]]\nname = \"c\"\naddress = \"127.0.0.1:1\"\n{relayed}\n");
+        let node = "[[node]]\nname = \"n\"\naddress = \"127.0.0.1:2\"\n";
+        std::fs::write(&path, format!("name = \"test\"\nscene = \"rain\"\nscale = 0.1\n{table}\n{places}{node}"))
+            .unwrap();
+        check(2, &["relay", "--config", path.to_str().unwrap()])
+    };
+    let relayed = "relayed = \"127.0.0.1:3\"";
+    for (table, relayed, expected) in [
+        ("", "", "has no [relay]"),
+        ("", relayed, "`c` has `relayed`, but there is no [relay]"),
+        ("[relay]", "", "[relay] has nothing to do"),
+        ("[relay]\nloss = 2", relayed, "`loss` is 2; it must be a number from 0 to 1"),
+        ("[relay]\ndelay_ms = nan", relayed, "`delay_ms` is NaN"),
+        ("[relay]\nlost = 0.1", relayed, "unknown field `lost`"),
+        ("[[relay.cut]]\nprocess = \"x\"\nfrom_s = 1\nuntil_s = 2", relayed, "there is no process called `x`"),
+    ] {
+        let said = with(table, relayed);
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
 fn a_process_that_the_cluster_file_does_not_have_is_refused() {
     let file = examples().join("cluster.toml");
     let said = check(2, &["node", "--config", file.to_str().unwrap(), "--name", "node-9"]);

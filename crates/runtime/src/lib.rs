@@ -25,6 +25,7 @@ mod operator;
 pub mod pace;
 pub mod reading;
 pub mod recording;
+pub mod relay;
 pub mod replay;
 mod servers;
 mod signals;

@@ -14,6 +14,7 @@ use std::time::Duration;
 use crate::cluster_file::{self, Keep};
 use crate::exit::Verdict;
 use crate::own_etcd::OwnEtcd;
+use crate::own_relay::OwnRelay;
 
 /// How often it looks whether a process has died. Each start takes a number that is never given again, so one that dies
 /// over and over is not started too often.
@@ -74,6 +75,7 @@ impl Cluster {
                 standing_by = 1;
             }
         }
+        let mut own_relay = described.relay.as_ref().map(|_| OwnRelay::start(&self.config)).transpose()?;
         let mut children: BTreeMap<ProcessName, (Role, Child)> = BTreeMap::new();
         let idle: Vec<ProcessName> = named(Role::Coordinator).into_iter().skip(standing_by).collect();
         for (name, place) in setup.places.iter().filter(|(name, _)| !idle.contains(name)) {
@@ -90,6 +92,9 @@ impl Cluster {
             if let Some(etcd) = &mut own_etcd {
                 etcd.look_after()?;
             }
+            if let Some(relay) = &mut own_relay {
+                relay.look_after()?;
+            }
             for (name, (role, child)) in &mut children {
                 if let Some(status) = child.try_wait()? {
                     eprintln!("nimbus: {name} ended ({status}) and is started again");
@@ -98,6 +103,9 @@ impl Cluster {
             }
         }
         println!("ending");
+        if let Some(relay) = own_relay {
+            relay.end(&mut signals);
+        }
         for (_, child) in children.values_mut() {
             // One that has ended by itself needs no more.
             _ = child.kill();

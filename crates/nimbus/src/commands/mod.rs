@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod inspect;
 pub(crate) mod lab;
 pub(crate) mod record;
+pub(crate) mod relay;
 pub(crate) mod replay;
 pub(crate) mod roles;
 pub(crate) mod run;

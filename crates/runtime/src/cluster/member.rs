@@ -68,7 +68,7 @@ impl Member {
     ) -> Result<Member, ClusterError> {
         let mesh = setup.connect(name, role)?;
         let part = if role == Role::Gateway { Part::Gateway } else { Part::Node };
-        let address = setup.places.get(name).map_or_else(String::new, |place| place.address.to_string());
+        let address = setup.places.get(name).map_or_else(String::new, |place| place.dialled().to_string());
         Ok(Member {
             mesh,
             setup: setup.clone(),

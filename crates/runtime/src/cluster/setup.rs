@@ -21,6 +21,15 @@ pub struct Place {
     pub role: Role,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Where others are to think that it listens: the relay in front of it.
+    pub relayed: Option<SocketAddr>,
+}
+
+impl Place {
+    /// Where others dial.
+    pub fn dialled(&self) -> SocketAddr {
+        self.relayed.unwrap_or(self.address)
+    }
 }
 
 /// A whole cluster, as its file describes it.
@@ -115,7 +124,7 @@ impl ClusterSetup {
     pub(super) fn peers(&self, of: impl Fn(Role) -> bool) -> BTreeMap<ProcessName, PeerConfig> {
         let places = self.places.iter().filter(|(_, place)| of(place.role));
         places
-            .map(|(name, place)| (name.clone(), PeerConfig { role: place.role, address: Some(place.address) }))
+            .map(|(name, place)| (name.clone(), PeerConfig { role: place.role, address: Some(place.dialled()) }))
             .collect()
     }
 
