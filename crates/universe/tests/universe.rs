@@ -93,7 +93,7 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
         Planted::FastArrival => &["sound state"],
         Planted::DeafToAcks => &["bounded queues"],
         Planted::SilentDeath | Planted::SilentBirth => &["mirror"],
-        Planted::DeafToLoads => &["one era"],
+        Planted::DeafToLoads => &["one era", "one partition"],
         Planted::SkippedBirths => &["births"],
         Planted::UnloggedOrder => &["replay"],
         Planted::NoRanks => &["thrashing"],

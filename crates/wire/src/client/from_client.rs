@@ -542,7 +542,8 @@ mod tests {
     #[test]
     fn too_long_or_too_deep_or_too_rich_is_refused() {
         assert!(reason(&" ".repeat(TEXT_BYTES_MAX + 1)).contains("65537 bytes"));
-        assert!(reason(&"[".repeat(60_000)).contains("not JSON"));
+        assert!(reason(&"[".repeat(60_000)).contains("too many values"));
+        assert!(reason(&"[".repeat(8_000)).contains("not JSON"), "nested too deep");
         let points: Vec<String> = (0..2000).map(|i| format!("[{i},{},1]", i % 7)).collect();
         let text = format!(
             r#"{{"type":"spawn","shape":{{"convex-hull":{{"points":[{}]}}}},"position":[0,0,0],"velocity":[0,0,0]}}"#,
