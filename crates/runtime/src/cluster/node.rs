@@ -39,7 +39,7 @@ struct Served {
     gauge: Gauge,
     /// The last tick that gateways have been shown.
     shown: Tick,
-    thread: JoinHandle<NodeEnd>,
+    thread: JoinHandle<Option<NodeEnd>>,
 }
 
 struct Host {
@@ -201,7 +201,7 @@ impl Host {
     /// Begins to serve a region.
     fn serve(&mut self, roster: &Roster, duty: Serve, tell: &mut impl FnMut(String)) -> Result<(), ClusterError> {
         let Some(pace) = self.pace.clone() else { return Ok(()) };
-        let node = match duty.birth {
+        let make: Box<dyn FnOnce() -> Result<Node, String> + Send> = match duty.birth {
             Birth::World => {
                 let config = NodeConfig {
                     origin: duty.origin,
@@ -209,60 +209,80 @@ impl Host {
                     durable: self.setup.count(Role::Node) > 1,
                     ..NodeConfig::new(duty.region)
                 };
-                Ok(Node::new(config, self.setup.world.clone(), roster.era, (*roster.map).clone(), Tick(0)))
+                let (world, era, map) = (self.setup.world.clone(), roster.era, (*roster.map).clone());
+                Box::new(move || Ok(Node::new(config, world, era, map, Tick(0))))
             }
             Birth::Promoted { life } => match self.kept.remove(&duty.region) {
                 Some((keep, backup)) if keep.life == life => {
-                    backup.promote(duty.epoch, duty.origin).map_err(|error| error.to_string())
+                    Box::new(move || backup.promote(duty.epoch, duty.origin).map_err(|error| error.to_string()))
                 }
-                _ => Err("its backup is not here".to_owned()),
+                _ => return self.cannot_serve(duty, "its backup is not here", tell),
             },
-            Birth::Empty { .. } => Err("regions that begin empty are not supported yet".to_owned()),
-        };
-        let node = match node {
-            Ok(node) => node,
-            Err(why) => {
-                tell(format!("cannot serve {}: {why}", duty.region));
-                self.failed.insert(duty.region, duty.epoch);
-                return Ok(());
+            Birth::Empty { .. } => {
+                return self.cannot_serve(duty, "regions that begin empty are not supported yet", tell);
             }
         };
-        tell(format!("serves {} in epoch {} from tick {}", duty.region, duty.epoch, node.now()));
+        tell(format!("serves {} in epoch {}", duty.region, duty.epoch));
         let (door, changes) = channel(CHANGES_MAX);
         let (desk, errands) = Errands::open();
         let gauge = Gauge::new(duty.region);
         gauge.write(|reading| reading.load_wanted = self.setup.balance);
-        let thread = NodeThread {
-            node,
-            runner: 0,
-            pace,
-            links: self.links.clone(),
-            inbox: self.links.open(Address::Region(duty.region)),
-            changes,
-            errands,
-            gauge: gauge.clone(),
-            recorder: None,
-            contacts: None,
+        let (links, inbox) = (self.links.clone(), self.links.open(Address::Region(duty.region)));
+        // Which partition holds at which tick must be known before the first tick is run: a server that takes over
+        // makes up for ticks in which others went by a new one.
+        let told: Vec<Change> = announced_maps(roster).collect();
+        let (its_gauge, its_changes) = (gauge.clone(), told.clone());
+        let run = move || {
+            // A backup may take a while to become a server, and several may do so at once.
+            let node = make().and_then(|mut node| {
+                let all = its_changes.into_iter().all(|change| node.schedule(change));
+                if all { Ok(node) } else { Err("too many changes are announced".to_owned()) }
+            });
+            let node = match node {
+                Ok(node) => node,
+                Err(why) => {
+                    eprintln!("nimbus: cannot serve {}: {why}", duty.region);
+                    its_gauge.write(|reading| reading.alive = false);
+                    return None;
+                }
+            };
+            let (recorder, contacts) = (None, None);
+            let thread = NodeThread {
+                node,
+                runner: 0,
+                pace,
+                links,
+                inbox,
+                changes,
+                errands,
+                gauge: its_gauge,
+                recorder,
+                contacts,
+            };
+            Some(thread.run())
         };
         let name = format!("server {}", duty.region);
-        let thread = std::thread::Builder::new()
-            .name(name.clone())
-            .spawn(move || thread.run())
-            .map_err(|error| ClusterError::Io(name, error))?;
+        let spawned = std::thread::Builder::new().name(name.clone()).spawn(run);
+        let thread = spawned.map_err(|error| ClusterError::Io(name, error))?;
         self.desk.open(duty.region, gauge.clone(), desk.clone());
-        let served = Served { duty, door, errands: desk, told: Vec::new(), gauge, shown: Tick(0), thread };
+        let served = Served { duty, door, errands: desk, told, gauge, shown: Tick(0), thread };
         self.served.insert(duty.region, served);
+        Ok(())
+    }
+
+    fn cannot_serve(&mut self, duty: Serve, why: &str, tell: &mut impl FnMut(String)) -> Result<(), ClusterError> {
+        tell(format!("cannot serve {}: {why}", duty.region));
+        self.failed.insert(duty.region, duty.epoch);
         Ok(())
     }
 
     /// Tells every server the changes that it has not been told.
     fn announce(&mut self, roster: &Roster) {
-        for change in &roster.changes {
-            // Another world needs its content, which the roster does not have.
-            let Announced::Map(map) = change else { continue };
-            let change = Change::Map((**map).clone());
-            for served in self.served.values_mut().filter(|served| !served.told.contains(&change)) {
-                if served.door.try_send(change.clone()).is_ok() {
+        let announced: Vec<Change> = announced_maps(roster).collect();
+        for served in self.served.values_mut() {
+            served.told.retain(|change| announced.contains(change));
+            for change in &announced {
+                if !served.told.contains(change) && served.door.try_send(change.clone()).is_ok() {
                     served.told.push(change.clone());
                 }
             }
@@ -286,6 +306,14 @@ impl Host {
         let regions: Vec<RegionId> = self.served.keys().copied().collect();
         regions.into_iter().for_each(|region| self.cease(region));
     }
+}
+
+/// Partitions that are announced. Another world would need its content, which the roster does not have.
+fn announced_maps(roster: &Roster) -> impl Iterator<Item = Change> {
+    roster.changes.iter().filter_map(|change| match change {
+        Announced::Map(map) => Some(Change::Map((**map).clone())),
+        Announced::Load { .. } => None,
+    })
 }
 
 fn reports(served: &BTreeMap<RegionId, Served>, failed: &BTreeMap<RegionId, u32>) -> Vec<RegionReport> {
