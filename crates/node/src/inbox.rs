@@ -66,6 +66,8 @@ pub enum Input {
     },
     /// These gateways watch, and no others.
     Gateways(Vec<GatewayId>),
+    /// A change of the whole world is to come. What is to come counts before it comes, so the log has it.
+    Announced(Change),
 }
 
 /// What must be known about an item from a region before it may take effect.

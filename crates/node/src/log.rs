@@ -25,3 +25,32 @@ impl TickLog {
         coding::write(self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Change, Node, NodeConfig};
+    use nimbus_model::{Layout, RegionId, Tick, World};
+    use nimbus_space::PartitionMap;
+    use std::sync::Arc;
+
+    #[test]
+    fn what_is_to_come_is_in_the_log_before_it_comes() {
+        let mut world = World::new("log");
+        world.layout = Layout::columns(2, 100.0);
+        let world = Arc::new(world);
+        let map = PartitionMap::from_layout(&world.layout).unwrap();
+        let next = map.with_ranks(&[RegionId(1), RegionId(0)], Tick(10)).unwrap();
+        let config = NodeConfig { log: true, ..NodeConfig::new(RegionId(0)) };
+        let mut node = Node::new(config, world, 1, map, Tick(0));
+        // As a backup has it that was given everything before anybody knew of the change.
+        let mut copy = Node::restore(&node.snapshot()).unwrap();
+        assert!(node.schedule(Change::Map(next.clone())));
+        for tick in 1..15 {
+            node.tick(Tick(tick));
+            node.take_log().iter().for_each(|entry| copy.replay(entry));
+            let expected: &[Change] = if tick < 10 { &[Change::Map(next.clone())] } else { &[] };
+            assert_eq!((node.changes.as_slice(), copy.changes.as_slice()), (expected, expected), "tick {tick}");
+            assert_eq!((node.map() == &next, copy.map() == &next), (tick >= 10, tick >= 10), "tick {tick}");
+        }
+    }
+}

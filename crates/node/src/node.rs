@@ -83,6 +83,9 @@ pub struct Node {
     /// The partition before it, while that still matters.
     pub(crate) former: Option<PartitionMap>,
     pub(crate) changes: Vec<Change>,
+    /// Changes that the shell has announced since the last tick.
+    #[serde(skip)]
+    announced: Vec<Change>,
     #[serde(with = "crate::snapshot::physics_bytes")]
     pub(crate) physics: PhysicsWorld,
     /// What this server owns, with the epoch of its reign over each.
@@ -171,6 +174,7 @@ impl Node {
             map,
             former: None,
             changes: Vec::new(),
+            announced: Vec::new(),
             hosted: Reigns::default(),
             departed: BTreeMap::new(),
             returned: BTreeMap::new(),
@@ -219,16 +223,21 @@ impl Node {
 
     /// Takes a change of the whole world, to be made when its tick comes. Refused (false) when too many are waiting.
     pub fn schedule(&mut self, change: Change) -> bool {
-        if self.changes.len() >= CHANGES_MAX {
+        if self.changes.len() + self.announced.len() >= CHANGES_MAX {
             return false;
         }
-        if let Change::Load { at, .. } = &change {
+        self.announced.push(change);
+        true
+    }
+
+    /// Knows from now on that a change is to come.
+    fn expect(&mut self, change: &Change) {
+        if let Change::Load { at, .. } = change {
             // Partitions announced before belong to the world that ends.
             self.changes.retain(|earlier| !matches!(earlier, Change::Map(map) if map.effective() >= *at));
         }
-        self.changes.push(change);
+        self.changes.push(change.clone());
         self.changes.sort_by_key(Change::at);
-        true
     }
 
     /// Runs one tick. It must be above the last one; a gap means that the server fell behind and skips tick numbers.
@@ -240,6 +249,10 @@ impl Node {
     pub fn tick_with(&mut self, tick: Tick, probe: &mut dyn FnMut(Phase)) {
         assert!(tick > self.now, "tick {tick} does not follow {}", self.now);
         let mut inputs = Vec::new();
+        for change in std::mem::take(&mut self.announced) {
+            self.expect(&change);
+            inputs.push(Input::Announced(change));
+        }
         let due = self.changes.partition_point(|change| change.at() <= tick);
         let loads = self.changes[..due].iter().any(|change| matches!(change, Change::Load { .. }));
         inputs.extend(self.changes.drain(..due).map(Input::Change));
@@ -262,10 +275,13 @@ impl Node {
     /// Runs one tick again from its log: the same state and the same log give the same bits.
     pub fn replay(&mut self, entry: &TickLog) {
         for input in &entry.inputs {
-            if let Input::Item { from, sequence, .. } = input {
-                self.inbox.replayed(*from, *sequence);
+            match input {
+                Input::Item { from, sequence, .. } => self.inbox.replayed(*from, *sequence),
+                Input::Announced(change) => self.expect(change),
+                _ => {}
             }
         }
+        self.changes.retain(|change| change.at() > entry.tick);
         self.run(entry.tick, &entry.inputs, &mut |_| {});
     }
 
@@ -300,7 +316,7 @@ impl Node {
         }
         for input in inputs {
             match input {
-                Input::Change(_) | Input::Force { .. } => {}
+                Input::Change(_) | Input::Announced(_) | Input::Force { .. } => {}
                 Input::Kept { upto } => self.kept = *upto,
                 Input::Gateways(gateways) => self.follow_gateways(gateways),
                 Input::Ack { from, upto } => self.take_ack(*from, *upto),
