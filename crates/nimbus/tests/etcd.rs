@@ -248,7 +248,7 @@ fn with_etcd_a_second_coordinator_takes_over() {
     cluster.until_protected(other);
 
     // A node. Whoever leads now has its backup take over.
-    let server = cluster.until_said(": serves r1 in epoch 1 ");
+    let server = cluster.until_said(": serves r1 in epoch 1");
     cluster.kill(&server);
     let before = tick(&third);
     let last = cluster.until("its region is served in the next epoch", |world| {
