@@ -26,9 +26,6 @@ const TURNS_MAX: u32 = 8;
 /// A plane that stood still for so many times as long as it had to has forgotten that it ever turned back.
 const TURNS_KEPT: u64 = 8;
 
-/// A move has helped when its sides differ by no more than this share of what they did. Then the plane only follows a load
-/// that moves, however often it turns back.
-const HELPED: f64 = 0.6;
 /// Sides that differ by so many times as much as when their plane moved last do so because the load has changed.
 const CHANGED: f64 = 2.0;
 
@@ -42,8 +39,6 @@ struct Moved {
     turns: u32,
     /// By how much its sides differed, as a share of the dearer one.
     uneven: f64,
-    /// Whether it is known what came of it.
-    judged: bool,
 }
 
 /// Plans partitions; see the description of this file. Give it every report with [`Planner::report`], and ask it for a
@@ -110,7 +105,6 @@ impl Planner {
         }
         let held = self.held(now);
         let shift = Shift::plan(&config, &self.gauges, newest, &held)?;
-        self.judge(&shift.differences);
         self.busy = !shift.moves.is_empty() || shift.uneven;
         if shift.moves.is_empty() {
             return None;
@@ -172,16 +166,6 @@ impl Planner {
         self.config.settle_ticks << moved.turns.min(TURNS_MAX)
     }
 
-    /// Sees what came of the moves before.
-    fn judge(&mut self, differences: &BTreeMap<usize, f64>) {
-        for (index, moved) in self.moved.iter_mut().filter(|(_, moved)| !moved.judged) {
-            moved.judged = true;
-            if differences.get(index).is_some_and(|uneven| *uneven <= HELPED * moved.uneven) {
-                moved.turns = 0;
-            }
-        }
-    }
-
     fn note(&mut self, step: &Step, effective: Tick) {
         let kept = |moved: &&Moved| effective.since(moved.at) < TURNS_KEPT * self.wait(moved);
         let up = step.to > step.from;
@@ -190,7 +174,7 @@ impl Planner {
             Some(moved) => (moved.turns + 1).min(TURNS_MAX),
             None => 0,
         };
-        self.moved.insert(step.index, Moved { up, at: effective, turns, uneven: step.uneven, judged: false });
+        self.moved.insert(step.index, Moved { up, at: effective, turns, uneven: step.uneven });
     }
 
     fn has(&self, planted: Misplan) -> bool {

@@ -35,8 +35,6 @@ pub(super) struct Step {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Shift {
     pub(super) moves: Vec<Step>,
-    /// By how much the sides of each plane differ before that, as a share of the dearer one.
-    pub(super) differences: BTreeMap<usize, f64>,
     pub(super) uneven: bool,
 }
 
@@ -157,8 +155,7 @@ impl Planning<'_> {
         let (low_leaves, high_leaves) = (leaves.start..middle, middle..leaves.end);
         let limits = (bounds.min[axis] + self.needs[index + 1][axis], bounds.max[axis] - self.needs[high][axis]);
         let (wanted, uneven) = self.wanted(index, &bounds, &low_leaves, &high_leaves, limits);
-        self.shift.uneven |= uneven * 1e3 > f64::from(self.config.stop_permille);
-        self.shift.differences.insert(index, uneven);
+        self.shift.uneven |= uneven > 0.0;
         let to = if limits.0 <= limits.1 { wanted.clamp(limits.0, limits.1) } else { at };
         // Its box may have moved away from it; then it has to follow.
         let is_inside = bounds.min[axis] < at && at < bounds.max[axis];
@@ -177,8 +174,8 @@ impl Planning<'_> {
         self.visit(high, above, high_leaves)
     }
 
-    /// Where a plane should go, if it were alone, and by how much its sides differ, as a share of the dearer one. Its box
-    /// will be `bounds`.
+    /// Where a plane should go, if it were alone, and by how much its sides differ if that is too much, as a share of the
+    /// dearer one. Its box will be `bounds`.
     fn wanted(
         &self,
         index: usize,
@@ -199,11 +196,8 @@ impl Planning<'_> {
         let (dearer, uneven) = (low_mean.max(high_mean), (low_mean - high_mean).abs());
         let stop = dearer * f64::from(config.stop_permille) / 1e3;
         let restless = config.planted == Some(Misplan::Restless);
-        if dearer <= 0.0 {
+        if dearer <= 0.0 || (uneven <= stop && !restless) {
             return (at, 0.0);
-        }
-        if uneven <= stop && !restless {
-            return (at, uneven / dearer);
         }
         // So much cost has to change sides, and this much more or less would do.
         let due = uneven / (1.0 / low_n + 1.0 / high_n);
