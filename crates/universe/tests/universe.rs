@@ -103,7 +103,7 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
         Planted::SameEpochRestart => &["one owner", "bounded queues"],
         Planted::AckBeforeKept => &["conservation", "bounded queues", "one owner"],
         Planted::CommitWithoutEpoch | Planted::StaleSeed | Planted::BackupReorders => {
-            &["durable", "one owner", "conservation", "bounded queues", "mirror", "one era"]
+            &["durable", "one owner", "conservation", "bounded queues", "mirror", "one era", "one partition"]
         }
         Planted::ForgottenTouches => &["contact turns"],
     }
