@@ -87,6 +87,8 @@ pub enum Order {
         /// How wide leaves must stay, metres.
         width_min: f32,
     },
+    /// Another partition with the same regions, made from the newest one and announced early enough.
+    Map(Arc<PartitionMap>),
     /// The regions' ranks change, the lowest first.
     Rank(Vec<RegionId>),
     /// Another world, or the same anew. Its partition must have the same regions.

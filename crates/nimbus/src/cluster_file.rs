@@ -28,6 +28,8 @@ struct ClusterFile {
     #[serde(default = "default_scale")]
     scale: f32,
     regions: Option<u16>,
+    #[serde(default)]
+    balance: bool,
     #[serde(default = "default_certs")]
     certs: PathBuf,
     store: Option<PathBuf>,
@@ -165,6 +167,7 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
         store,
         places,
         operators,
+        balance: file.balance,
         world: Arc::new(world),
         map,
     };

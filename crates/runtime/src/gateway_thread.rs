@@ -56,6 +56,8 @@ pub(crate) struct GatewayThread {
     pub(crate) queues: BTreeMap<ClientId, ClientQueue>,
     /// Moves boundaries, where they follow the load.
     pub(crate) balancer: Option<Balancer>,
+    /// Partitions that somebody else announces.
+    pub(crate) maps: Option<std::sync::mpsc::Receiver<PartitionMap>>,
 }
 
 impl GatewayThread {
@@ -70,6 +72,9 @@ impl GatewayThread {
         while let Some(due) = time.wait_briefly(now, POLL) {
             now = due;
             self.take_events();
+            for map in self.maps.iter().flat_map(|maps| maps.try_iter()) {
+                self.gateway.set_map(map);
+            }
             let gateway = &mut self.gateway;
             self.inbox.drain(|frame| gateway.handle(frame));
             self.gateway.tick(now, &mut out);

@@ -176,6 +176,11 @@ impl Gauge {
         self.lock().clone()
     }
 
+    /// The load that it reported since this was last asked.
+    pub fn take_load(&self) -> Option<LoadReport> {
+        self.lock().load.take()
+    }
+
     /// The latest load that it reported in an era.
     pub fn load(&self, era: u16) -> Option<LoadReport> {
         let reading = self.lock();

@@ -42,6 +42,19 @@ impl Plan<'_> {
                 let map = self.roster.newest_map().move_cut(*index, *at, *width_min, effective);
                 self.announce_map(map.map_err(|error| OrderError::Map(error.to_string()))?)
             }
+            Order::Map(map) => {
+                let newest = self.roster.newest_map();
+                if map.regions() != newest.regions() {
+                    return Err(OrderError::OtherRegions);
+                }
+                if map.epoch() != newest.epoch() + 1 {
+                    return Err(OrderError::Map("the partition was not made from the newest one".to_owned()));
+                }
+                if map.effective() < effective {
+                    return Err(OrderError::Map(format!("the partition must take effect at {effective} or later")));
+                }
+                self.announce_map((**map).clone())
+            }
             Order::Rank(order) => {
                 let map = self.roster.newest_map().with_ranks(order, effective);
                 self.announce_map(map.map_err(|error| OrderError::Map(error.to_string()))?)

@@ -1,6 +1,9 @@
 //! The coordinator as a process: its core, a store, and the mesh.
 
-use nimbus_control::{Config, Coordinator, Genesis, Input, Link, Note, Output, Role as Part, Roster, ToCoordinator};
+use nimbus_control::{
+    Config, Coordinator, Genesis, Input, Link, LoadReport, Note, Order, Output, Role as Part, Roster, ToCoordinator,
+};
+use nimbus_model::RegionId;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,11 +12,14 @@ use super::calendar::Calendar;
 use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
 use super::store::{Store, Word};
+use crate::balancer::Balancer;
 use crate::clock::Clock;
 use crate::mesh::{Delivery, Mesh, ProcessName, Received, Role};
 use crate::metrics;
 use crate::operator::{Facts, Operator, Page};
 
+/// Partitions are announced this long ahead: as the core demands, and what writing the roster may take.
+const BALANCE_LEAD_TICKS: u64 = 90;
 /// How often the core is told that time passes, at least.
 const POLL: Duration = Duration::from_millis(20);
 /// The same while the store is about to answer.
@@ -62,6 +68,9 @@ pub fn run_coordinator(
         unusable: None,
         calendar: Calendar::default(),
         ask_time_at: Duration::ZERO,
+        balancer: setup.balance.then(|| Balancer::with_lead(&setup.world, setup.map.clone(), BALANCE_LEAD_TICKS)),
+        loads: BTreeMap::new(),
+        orders: 0,
         clock,
     };
     let shown: Arc<Mutex<Option<Arc<Roster>>>> = Arc::default();
@@ -73,6 +82,7 @@ pub fn run_coordinator(
         desk.lead(&mut tell);
         desk.ask_time();
         desk.act(Input::Time, &mut tell);
+        desk.balance(&mut tell);
         while let Some(word) = desk.store.hear() {
             desk.heed(word, &mut tell);
         }
@@ -105,6 +115,10 @@ struct Desk {
     calendar: Calendar,
     /// When the other coordinators are asked what it shows.
     ask_time_at: Duration,
+    /// Plans boundaries, if they are to follow the load.
+    balancer: Option<Balancer>,
+    loads: BTreeMap<RegionId, LoadReport>,
+    orders: u64,
     clock: Clock,
 }
 
@@ -126,12 +140,37 @@ impl Desk {
             Some(Post::ClockTold(sent, clock)) if received.role == Role::Coordinator => {
                 self.calendar.note(sent, clock, Clock::unix_us());
             }
+            Some(Post::Load(load)) if self.serves(&received.from, load.region) => {
+                self.loads.insert(load.region, *load);
+            }
             Some(Post::ToCoordinator(message))
                 if speaks_for_itself(self.core.roster(), &received.from, received.role, &message) =>
             {
                 self.act(Input::Message { link, message }, tell);
             }
             _ => {}
+        }
+    }
+
+    fn serves(&self, process: &ProcessName, region: RegionId) -> bool {
+        let server = |roster: &Arc<Roster>| Some(roster.member(roster.regions.get(&region)?.server)?.name.clone());
+        self.roster().and_then(server).is_some_and(|name| name == process.as_str())
+    }
+
+    /// Has boundaries follow the load, while it leads.
+    fn balance(&mut self, tell: &mut impl FnMut(String)) {
+        let Some(roster) = self.core.roster().filter(|_| self.core.leads()).cloned() else { return };
+        let calm = roster.held().all(|(_, region)| region.moving.is_none()) && roster.changes.is_empty();
+        let now_us = self.calendar.shown(Clock::unix_us());
+        let tick = roster.timeline.as_ref().zip(now_us).and_then(|(timeline, now_us)| timeline.tick_at(now_us));
+        let (Some(balancer), Some(tick), true) = (self.balancer.as_mut(), tick, calm) else { return };
+        if !balancer.is_due(tick) {
+            return;
+        }
+        balancer.announced(roster.newest_map());
+        if let Some(map) = balancer.plan(tick, std::mem::take(&mut self.loads).into_values().collect()) {
+            self.orders += 1;
+            self.act(Input::Order { id: self.orders, order: Order::Map(Arc::new(map)) }, tell);
         }
     }
 

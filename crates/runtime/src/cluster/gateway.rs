@@ -1,8 +1,9 @@
 //! A gateway as a process: it lets clients in and shows them what the nodes tell.
 
-use nimbus_control::Roster;
+use nimbus_control::{Change, Roster};
 use nimbus_gateway::{Gateway, GatewayConfig};
 use nimbus_model::Tick;
+use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, GatewayId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -39,6 +40,9 @@ pub struct GatewayProcess {
     /// What clients do; here until the gateway itself has begun.
     events: Option<mpsc::Receiver<ClientEvent>>,
     thread: Option<JoinHandle<()>>,
+    /// Where partitions are announced to the gateway, and the epoch of the newest that was.
+    maps: Option<std::sync::mpsc::Sender<PartitionMap>>,
+    map_epoch: u32,
     handle: ClusterHandle,
     _operator: Option<Operator>,
 }
@@ -71,6 +75,8 @@ impl GatewayProcess {
             board,
             events: Some(inbound),
             thread: None,
+            maps: None,
+            map_epoch: setup.map.epoch(),
             handle,
             _operator: operator,
         })
@@ -79,10 +85,13 @@ impl GatewayProcess {
     /// Begins to listen to servers, under the number that this start of the process has.
     fn begin(&mut self, roster: &Roster) -> Result<(), ClusterError> {
         let (Some(process), Some(events)) = (self.member.process(), self.events.take()) else { return Ok(()) };
+        self.map_epoch = roster.map.epoch();
         let id = GatewayId(process.0);
         let durable = self.setup.count(Role::Node) > 1;
         let config = GatewayConfig { id, durable, ..GatewayConfig::default() };
         let world = self.setup.world.clone();
+        let (announce, maps) = std::sync::mpsc::channel();
+        self.maps = Some(announce);
         let thread = GatewayThread {
             gateway: Gateway::new(config, Vec::new(), world.clone(), roster.era, (*roster.map).clone()),
             pace: self.pace.clone(),
@@ -98,10 +107,28 @@ impl GatewayProcess {
             next_world: None,
             queues: BTreeMap::new(),
             balancer: None,
+            maps: Some(maps),
         };
         let spawned = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || thread.run());
         self.thread = Some(spawned.map_err(|error| ClusterError::Io("gateway".to_owned(), error))?);
         Ok(())
+    }
+
+    /// Passes on partitions that are announced.
+    fn announce(&mut self, roster: &Roster) {
+        let announced = roster.changes.iter().filter_map(|change| match change {
+            Change::Map(map) => Some(map),
+            Change::Load { .. } => None,
+        });
+        for map in announced.chain([&roster.map]) {
+            if map.epoch() > self.map_epoch
+                && let Some(maps) = &self.maps
+            {
+                self.map_epoch = map.epoch();
+                // A gateway whose thread has ended shows nothing any more.
+                _ = maps.send((**map).clone());
+            }
+        }
     }
 
     /// A way in for clients.
@@ -138,6 +165,7 @@ impl GatewayProcess {
         });
         if let Some(roster) = news {
             self.begin(&roster)?;
+            self.announce(&roster);
             self.links.route(&mesh, self.member.routes());
         }
         if let Some(time) = self.pace.real_time() {

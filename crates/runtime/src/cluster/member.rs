@@ -1,7 +1,8 @@
 //! Being a member: joining, heartbeats, the newest roster, and the common time.
 
 use nimbus_control::{
-    Fence, FromCoordinator, Heartbeat, Incarnation, Join, Refusal, RegionReport, Role as Part, Roster, ToCoordinator,
+    Fence, FromCoordinator, Heartbeat, Incarnation, Join, LoadReport, Refusal, RegionReport, Role as Part, Roster,
+    ToCoordinator,
 };
 use nimbus_model::Tick;
 use nimbus_wire::{Address, Frame, GatewayId};
@@ -192,6 +193,14 @@ impl Member {
             if let Ok(name) = ProcessName::new(&member.name) {
                 self.mesh.send(&name, bytes.clone(), Delivery::Ordered);
             }
+        }
+    }
+
+    /// Tells coordinators what a server costs and where.
+    pub(super) fn tell_load(&self, load: LoadReport) {
+        let bytes = Post::Load(Box::new(load)).encode();
+        for name in self.setup.peers(|role| role == Role::Coordinator).keys() {
+            self.mesh.send(name, bytes.clone(), Delivery::Ordered);
         }
     }
 

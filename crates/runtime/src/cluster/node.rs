@@ -132,6 +132,9 @@ impl Host {
                 let shown = served.gauge.read().shown(served.shown);
                 served.shown = shown.tick;
                 self.member.show(shown);
+                if let Some(load) = served.gauge.take_load() {
+                    self.member.tell_load(load);
+                }
             }
         }
         Ok(false)
@@ -223,6 +226,7 @@ impl Host {
         let (door, changes) = channel(CHANGES_MAX);
         let (desk, errands) = Errands::open();
         let gauge = Gauge::new(duty.region);
+        gauge.write(|reading| reading.load_wanted = self.setup.balance);
         let (links, inbox) = (self.links.clone(), self.links.open(Address::Region(duty.region)));
         // Which partition holds at which tick must be known before the first tick is run: a server that takes over
         // makes up for ticks in which others went by a new one.

@@ -1,6 +1,6 @@
 //! What goes over the mesh. Frames begin with the version of the protocol; everything else with a byte above all of those.
 
-use nimbus_control::{FromCoordinator, ToCoordinator};
+use nimbus_control::{FromCoordinator, LoadReport, ToCoordinator};
 use nimbus_model::coding;
 
 use crate::reading::Shown;
@@ -10,6 +10,7 @@ const FROM_COORDINATOR: u8 = 0xf1;
 const CLOCK_ASKED: u8 = 0xf2;
 const CLOCK_TOLD: u8 = 0xf3;
 const SHOWN: u8 = 0xf4;
+const LOAD: u8 = 0xf5;
 
 /// One message between processes.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub enum Post {
     ClockTold(u64, u64),
     /// How a server does, for people to see.
     Shown(Shown),
+    /// What a server costs and where, for whoever plans boundaries.
+    Load(Box<LoadReport>),
 }
 
 impl Post {
@@ -37,6 +40,7 @@ impl Post {
             Post::ToCoordinator(message) => tagged(TO_COORDINATOR, &message.encode()),
             Post::FromCoordinator(message) => tagged(FROM_COORDINATOR, &message.encode()),
             Post::ClockAsked(sent) => tagged(CLOCK_ASKED, &sent.to_le_bytes()),
+            Post::Load(report) => tagged(LOAD, &coding::write(report)),
             Post::Shown(shown) => tagged(SHOWN, &coding::write(shown)),
             Post::ClockTold(sent, clock) => tagged(CLOCK_TOLD, &[sent.to_le_bytes(), clock.to_le_bytes()].concat()),
         }
@@ -51,6 +55,7 @@ impl Post {
             FROM_COORDINATOR => FromCoordinator::decode(body).ok().map(Post::FromCoordinator),
             CLOCK_ASKED if body.len() == 8 => Some(Post::ClockAsked(number(0)?)),
             CLOCK_TOLD if body.len() == 16 => Some(Post::ClockTold(number(0)?, number(8)?)),
+            LOAD => coding::read(body).ok().map(Post::Load),
             SHOWN => coding::read(body).ok().map(Post::Shown),
             tag if tag < TO_COORDINATOR => Some(Post::Frame(bytes)),
             _ => None,

@@ -43,6 +43,8 @@ pub struct ClusterSetup {
     pub places: BTreeMap<ProcessName, Place>,
     /// Where processes answer operators; those that are not here do not.
     pub operators: BTreeMap<ProcessName, SocketAddr>,
+    /// Whether boundaries follow the load.
+    pub balance: bool,
     /// The world it begins with.
     pub world: Arc<World>,
     /// Its first partition.
