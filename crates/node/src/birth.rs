@@ -1,12 +1,18 @@
 //! How bodies come into being: with the world, by injection, by command; and how the world pushes them.
 
 use nimbus_model::{Aabb, Group, Link, Member, Motion, Nid, RegionId, Tick, Vec3, World};
+use nimbus_space::PartitionMap;
 use std::collections::BTreeMap;
 
 use crate::config::Policy;
 use crate::event::{Cause, EventKind};
 use crate::horizon::TOUCH_M;
 use crate::node::Node;
+
+/// A partition decides who makes new bodies only this long after it took effect. A server may hear of a partition late,
+/// because a disk or a network was slow, and what it made or left to others until then cannot be undone. One that is out
+/// of touch for so long has been given up.
+const BIRTHS_LAG_TICKS: u64 = 600;
 
 impl Node {
     /// Brings in the bodies that the world starts with and that belong here. A group of jointed bodies starts, whole,
@@ -87,19 +93,28 @@ impl Node {
         }
     }
 
-    /// Brings in what the world's injections add at a tick. Which server makes a body is decided by the partition of
-    /// that tick, so this is called for every tick in turn, also for those that are skipped.
+    /// Notes a partition that will decide about births.
+    pub(crate) fn expect_births(&mut self, map: &PartitionMap) {
+        self.cradles.push(map.clone());
+        self.cradles.sort_by_key(PartitionMap::epoch);
+    }
+
+    /// Brings in what the world's injections add at a tick. Which server makes a body is decided by a partition that
+    /// everybody has known for long by that tick, so this is called for every tick in turn, also for those that are
+    /// skipped.
     pub(crate) fn inject(&mut self, tick: Tick) {
         if tick <= self.loaded_at {
             return;
         }
+        let later = self.cradles.iter().skip(1).take_while(|map| map.effective() + BIRTHS_LAG_TICKS <= tick).count();
+        self.cradles.drain(..later);
         let world = self.world.clone();
         let age = Tick(tick.since(self.loaded_at));
         let mut group = Group::default();
         for (i, injection) in world.injections.iter().enumerate() {
             for ordinal in injection.due(age, world.tick_hz) {
                 let (desc, pose, velocity) = injection.body(world.seed, i, ordinal);
-                if self.map.region_at(pose.position) == self.config.region {
+                if self.cradles[0].region_at(pose.position) == self.config.region {
                     let nid = world.injected_nid(self.era, i, ordinal);
                     let desc = self.shared_desc(desc);
                     group.members.push(Member { nid, desc, motion: Motion::new(pose, velocity) });

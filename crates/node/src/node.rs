@@ -80,6 +80,8 @@ pub struct Node {
     pub(crate) now: Tick,
     pub(crate) loaded_at: Tick,
     pub(crate) map: PartitionMap,
+    /// The partition that decides about births, and those that will, the oldest first. Never empty.
+    pub(crate) cradles: Vec<PartitionMap>,
     /// The partition before it, while that still matters.
     pub(crate) former: Option<PartitionMap>,
     pub(crate) changes: Vec<Change>,
@@ -171,6 +173,7 @@ impl Node {
             epoch: 1,
             now: at,
             loaded_at: at,
+            cradles: vec![map.clone()],
             map,
             former: None,
             changes: Vec::new(),
@@ -373,6 +376,7 @@ impl Node {
             Change::Map(map) => {
                 if map.epoch() > self.map.epoch() {
                     self.change_map(map);
+                    self.expect_births(map);
                     self.suspect_everyone();
                     self.follow_map();
                 }
@@ -383,6 +387,7 @@ impl Node {
                 self.era = *era;
                 self.loaded_at = *at;
                 self.map = map.clone();
+                self.cradles = vec![map.clone()];
                 self.former = None;
                 self.physics = physics_of(&self.config, world, *era);
                 self.horizon = Horizon::new(world, &self.config.aura);

@@ -2,7 +2,7 @@
 
 mod pair;
 
-use nimbus_model::{Aabb, Choice, Injection, JointDesc, JointKind, Rng, ScriptedPush, Tick, Vec3};
+use nimbus_model::{Aabb, Choice, Injection, JointDesc, JointKind, Rng, ScriptedPush, Tick, Vec3, World};
 use nimbus_node::{Cause, Change, EventKind, Node, Policy};
 use nimbus_space::PartitionMap;
 use pair::{LEFT, Pair, RIGHT, add_ball, empty_world};
@@ -166,22 +166,45 @@ fn a_scripted_push_is_given_once_also_on_the_tick_of_arrival() {
     }
 }
 
-#[test]
-fn bodies_injected_while_ticks_are_skipped_and_a_boundary_moves_are_born_once() {
+/// Bodies appear on both sides of the seam, four with every tick.
+fn drizzle() -> World {
     let mut world = empty_world();
     world.injections.push(Injection {
         volume: Aabb::new(Vec3::new(-9.0, 0.0, -50.0), Vec3::new(9.0, 5.0, 50.0)),
         per_second: 240.0,
         start: Tick(0),
-        count: 1000,
+        count: 10_000,
         velocity_min: Vec3::ZERO,
         velocity_max: Vec3::ZERO,
         turned: false,
         choices: vec![Choice { weight: 1, body: pair::ball() }],
     });
+    world
+}
+
+/// The first partition with its cut elsewhere, from a tick on.
+fn moved_cut(world: &World, at: f32, from: Tick) -> PartitionMap {
     let map = PartitionMap::from_layout(&world.layout).expect("the layout is good");
     let cut = map.cuts().next().expect("two regions have a cut between them").index;
-    let moved = map.move_cut(cut, 5.0, 1.0, Tick(20)).expect("there is room");
+    map.move_cut(cut, at, 1.0, from).expect("there is room")
+}
+
+/// Everybody who should have been born was, once. How many each server bore.
+fn assert_born_once(pair: &mut Pair, ticks: usize) -> [usize; 2] {
+    let mut born: Vec<_> = pair.nodes.iter_mut().flat_map(Node::take_events).collect();
+    born.retain(|event| event.kind == EventKind::Born);
+    let mut ids: Vec<_> = born.iter().map(|event| event.nid).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), born.len(), "nobody is born twice");
+    assert_eq!(ids.len(), 4 * ticks, "and nobody is missing");
+    [0, 1].map(|region| born.iter().filter(|event| event.region.0 == region).count())
+}
+
+#[test]
+fn bodies_injected_while_ticks_are_skipped_and_a_boundary_moves_are_born_once() {
+    let world = drizzle();
+    let moved = moved_cut(&world, 5.0, Tick(20));
     let mut pair = Pair::new(world, |_| {});
     for node in &mut pair.nodes {
         assert!(node.schedule(Change::Map(moved.clone())));
@@ -191,14 +214,26 @@ fn bodies_injected_while_ticks_are_skipped_and_a_boundary_moves_are_born_once() 
     for tick in 1..=30 {
         pair.nodes[RIGHT].tick(Tick(tick));
     }
-    let mut born: Vec<_> = pair.nodes.iter_mut().flat_map(Node::take_events).collect();
-    born.retain(|event| event.kind == EventKind::Born);
-    let mut ids: Vec<_> = born.iter().map(|event| event.nid).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    assert_eq!(ids.len(), born.len(), "nobody is born twice");
-    assert_eq!(ids.len(), 4 * 30, "and nobody is missing");
-    assert!(born.iter().any(|e| e.region.0 == 0) && born.iter().any(|e| e.region.0 == 1));
+    let born = assert_born_once(&mut pair, 30);
+    assert!(born.iter().all(|count| *count > 0), "{born:?}");
+}
+
+#[test]
+fn a_partition_that_one_server_hears_of_late_loses_and_doubles_no_birth() {
+    let world = drizzle();
+    let moved = moved_cut(&world, 8.0, Tick(20));
+    let mut pair = Pair::new(world, |_| {});
+    assert!(pair.nodes[LEFT].schedule(Change::Map(moved.clone())));
+    pair.run(200);
+    assert!(pair.nodes[RIGHT].schedule(Change::Map(moved)));
+    pair.run(300);
+    let [before_left, before_right] = assert_born_once(&mut pair, 500);
+    assert!(before_left.abs_diff(before_right) < 200, "the first partition still decides about births");
+    pair.run(200);
+    pair.nodes.iter_mut().for_each(|node| _ = node.take_events());
+    pair.run(200);
+    let [left, right] = assert_born_once(&mut pair, 200);
+    assert!(left > 8 * right, "by now the new one does, and nearly everything lies left of it: {left} and {right}");
 }
 
 #[test]
