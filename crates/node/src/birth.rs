@@ -37,12 +37,12 @@ impl Node {
                 here.links.extend(linkage.links);
             }
         }
-        self.bear(here);
+        self.bear(here, |_| 1);
     }
 
     /// Where each group starts: where its middle is. Under the aura policy, groups that may touch before their servers
     /// have heard of each other start together, on the lowest rank among them.
-    fn homes(&self, linkages: Vec<Group>) -> Vec<(Group, RegionId)> {
+    pub(crate) fn homes(&self, linkages: Vec<Group>) -> Vec<(Group, RegionId)> {
         let middle = |group: &Group| {
             group.members.iter().map(|m| m.motion.pose.position).sum::<Vec3>() / group.members.len().max(1) as f32
         };
@@ -121,7 +121,7 @@ impl Node {
                 }
             }
         }
-        self.bear(group);
+        self.bear(group, |_| 1);
     }
 
     /// A body of this server's own making.
@@ -130,9 +130,9 @@ impl Node {
         Nid::new(self.config.origin, self.serial)
     }
 
-    /// Makes the bodies of a group exist. What the engine will not have is reported dead at once, so that no id
+    /// Makes the bodies of a group exist, each under its epoch. What the engine will not have is reported dead at once, so that no id
     /// vanishes without a word; it takes nothing with it but what is jointed to it.
-    pub(crate) fn bear(&mut self, group: Group) {
+    pub(crate) fn bear(&mut self, group: Group, epoch_of: impl Fn(Nid) -> u32) {
         if group.is_empty() {
             return;
         }
@@ -143,14 +143,15 @@ impl Node {
             }
         }
         for nid in nids {
-            self.report(nid, 1, EventKind::Born);
+            let epoch = epoch_of(nid);
+            self.report(nid, epoch, EventKind::Born);
             if self.physics.contains(nid) {
-                self.hosted.insert(nid, 1);
+                self.hosted.insert(nid, epoch);
                 let radius = self.physics.view(nid).map_or(0.0, |body| body.desc.shape.bounding_radius());
                 self.seam.largest_m = self.seam.largest_m.max(radius);
                 self.tell_hosted(nid, None);
             } else {
-                self.report(nid, 2, EventKind::Died(Cause::Unplaceable));
+                self.report(nid, epoch + 1, EventKind::Died(Cause::Unplaceable));
             }
         }
     }

@@ -11,6 +11,7 @@ mod announce;
 mod backup;
 mod birth;
 mod breach;
+mod checkpoint;
 mod config;
 mod contact_events;
 mod counters;
@@ -47,6 +48,7 @@ mod watchers;
 
 pub use backup::{Backup, BackupCounters, PromoteError};
 pub use breach::{Breach, Factor};
+pub use checkpoint::{Checkpoint, CheckpointError, Part};
 pub use config::{AuraConfig, NodeConfig, Planted, Policy, Reach};
 pub use contact_events::{Contact, ContactKind, ContactTick};
 pub use counters::Counters;

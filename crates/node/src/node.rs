@@ -155,6 +155,13 @@ pub struct Node {
 impl Node {
     /// A server for a region of a world that was loaded at tick `at`; its first tick will be `at + 1`.
     pub fn new(config: NodeConfig, world: Arc<World>, era: u16, map: PartitionMap, at: Tick) -> Node {
+        let mut node = Node::empty(config, world, era, map, at);
+        node.populate();
+        node
+    }
+
+    /// The same without any bodies.
+    pub(crate) fn empty(config: NodeConfig, world: Arc<World>, era: u16, map: PartitionMap, at: Tick) -> Node {
         let seam = Seam { largest_m: largest_of(&world), ..Seam::default() };
         let mut node = Node {
             physics: physics_of(&config, &world, era),
@@ -202,7 +209,6 @@ impl Node {
             breaches: Vec::new(),
         };
         node.follow_map();
-        node.populate();
         node
     }
 

@@ -83,7 +83,7 @@ impl Node {
         if let Some(reason) = self.spawn_refusal(&desc, &motion) {
             return Outcome::Refused(reason);
         }
-        self.bear(Group::single(nid, desc, motion));
+        self.bear(Group::single(nid, desc, motion), |_| 1);
         if self.hosted.contains(nid) {
             Outcome::Done(nid)
         } else {

@@ -78,6 +78,18 @@ impl Outbox {
         })
     }
 
+    /// How far each peer has acknowledged what it was sent.
+    pub(crate) fn acknowledged(&self) -> impl Iterator<Item = (Address, u64)> {
+        self.lanes.iter().map(|(to, lane)| (*to, lane.acknowledged()))
+    }
+
+    /// Items not yet acknowledged, with the peer each is for and its number on the lane.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (Address, u64, &Item)> {
+        self.lanes.iter().flat_map(|(to, lane)| {
+            (lane.acknowledged() + 1..).zip(lane.waiting()).map(|(number, (_, item))| (*to, number, item))
+        })
+    }
+
     /// Items not yet acknowledged, with the peer each is for.
     pub(crate) fn unacknowledged(&self) -> impl Iterator<Item = (Address, &Item)> {
         self.lanes.iter().flat_map(|(to, lane)| lane.waiting().map(|(_, item)| (*to, item)))

@@ -81,6 +81,21 @@ impl PhysicsWorld {
         contacts
     }
 
+    /// The touches of bodies that are awake, each pair once, in no particular order.
+    pub(crate) fn awake_contacts(&self) -> impl Iterator<Item = ContactState> + '_ {
+        let awake = |nid: Nid| self.index.get(nid).is_some_and(|handle| !self.is_asleep(handle));
+        self.engine.narrow_phase.contact_pairs().filter(|pair| pair.has_any_active_contact()).filter_map(move |pair| {
+            let one = self.nid_of(pair.collider1)?;
+            let two = self.nid_of(pair.collider2)?;
+            let contact = || state_of(pair, ContactState::bare(one, two), one < two);
+            (awake(one) || awake(two)).then(contact)
+        })
+    }
+
+    fn nid_of(&self, collider: ColliderHandle) -> Option<Nid> {
+        self.present_nid(self.engine.colliders.get(collider)?)
+    }
+
     /// Takes in the touches of a group whose sorted members have just been inserted. What names other bodies or holds
     /// impossible numbers is dropped: it is worth a twitch, not a refusal.
     pub(crate) fn accept_contacts(&mut self, mut contacts: Vec<ContactState>, members: &[crate::Member]) {

@@ -30,7 +30,7 @@ mod tests {
     use std::sync::Arc;
 
     fn stack() -> (World, PhysicsWorld) {
-        let mut world = World::default();
+        let mut world = World::new("stack");
         world.add(BodyDesc::fixed(Shape::cuboid(20.0, 0.5, 20.0)), Pose::at(Vec3::new(0.0, -0.5, 0.0)), Velocity::ZERO);
         let mut physics = PhysicsWorld::new(&world, 1);
         let desc = Arc::new(BodyDesc::dynamic(Shape::cuboid(0.5, 0.5, 0.5)));
@@ -48,7 +48,11 @@ mod tests {
         let before = physics.state_hash();
         let copy = physics.copy();
         assert_eq!(physics.state_hash(), before, "a look changes nothing");
-        assert_eq!((copy.members.len(), copy.contacts.len()), (5, 5), "five boxes touch four times and the ground once");
+        assert_eq!(
+            (copy.members.len(), copy.contacts.len()),
+            (5, 5),
+            "five boxes touch four times and the ground once"
+        );
         let nids: Vec<Nid> = physics.nids().collect();
         assert_eq!(copy, physics.remove(&nids));
     }

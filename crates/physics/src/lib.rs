@@ -11,6 +11,7 @@ mod act;
 mod body;
 mod contacts;
 mod convert;
+mod copy;
 mod events;
 mod hash;
 mod index;

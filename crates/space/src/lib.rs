@@ -6,6 +6,7 @@
 
 mod boxes;
 mod distance;
+mod even;
 mod layout;
 mod map;
 mod neighbours;

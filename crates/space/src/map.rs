@@ -315,7 +315,7 @@ impl PartitionMap {
         Tree::read(&self.tree.write()).map(|_| ())
     }
 
-    fn with_tree(epoch: u32, effective: Tick, tree: Tree) -> PartitionMap {
+    pub(crate) fn with_tree(epoch: u32, effective: Tick, tree: Tree) -> PartitionMap {
         let mut leaves = vec![Vec::new(); tree.regions().len()];
         for (slot, bounds) in tree.leaves() {
             leaves[slot].push(*bounds);

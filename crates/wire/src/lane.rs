@@ -69,6 +69,11 @@ impl Outgoing {
         self.acknowledge(sent);
     }
 
+    /// Everything up to this number is acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.acked
+    }
+
     /// Items that no acknowledgement covers yet.
     pub fn waiting(&self) -> impl ExactSizeIterator<Item = &(Tick, Item)> {
         self.unacked.iter()

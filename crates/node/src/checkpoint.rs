@@ -1,0 +1,269 @@
+//! A whole world at one tick: what each server contributes, how contributions make one world, and how servers begin from
+//! it, on any number of them.
+//!
+//! A server contributes what it owns and what it has given away without an acknowledgement. How far the lanes had come is
+//! part of it: with that, every body is found exactly once, also one that was under way; and where two contributions do
+//! not fit together, because one server was ahead of the other, it shows, and another tick has to be tried.
+
+use nimbus_model::{Group, Member, Nid, RegionId, Tick, World, coding};
+use nimbus_space::PartitionMap;
+use nimbus_wire::{Address, Item, Transfer, decode_group, encode_group};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::config::NodeConfig;
+use crate::node::Node;
+
+/// A group that has been given away and whose arrival is not acknowledged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct UnderWay {
+    to: RegionId,
+    sequence: u64,
+    transfer: Transfer,
+}
+
+/// How far the two lanes between a server and a neighbour have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Lanes {
+    peer: RegionId,
+    /// Up to here the neighbour has acknowledged what it was sent.
+    acknowledged: u64,
+    /// Up to here what the neighbour sent has taken effect.
+    mark: u64,
+}
+
+/// What one server contributes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The region it serves.
+    pub region: RegionId,
+    /// After this tick.
+    pub tick: Tick,
+    /// How often a world had been loaded by then.
+    pub era: u16,
+    /// When this one was.
+    pub loaded_at: Tick,
+    bodies: Group,
+    /// The epoch of each body, in their order.
+    epochs: Vec<u32>,
+    under_way: Vec<UnderWay>,
+    lanes: Vec<Lanes>,
+}
+
+/// A part as it is stored.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    region: RegionId,
+    tick: Tick,
+    era: u16,
+    loaded_at: Tick,
+    #[serde(with = "serde_bytes")]
+    bodies: Vec<u8>,
+    epochs: Vec<u32>,
+    under_way: Vec<UnderWay>,
+    lanes: Vec<Lanes>,
+}
+
+/// Why parts do not make a world.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CheckpointError {
+    /// Bytes that are no part.
+    #[error("the part of {0} is damaged")]
+    Damaged(RegionId),
+    /// Parts of different ticks or worlds.
+    #[error("the part of {0} is not of the same tick and world as the others")]
+    OtherTick(RegionId),
+    /// A region has no part, or two.
+    #[error("there must be exactly one part of {0}")]
+    NotOnce(RegionId),
+    /// One server had heard from the future of another.
+    #[error("{sender} was behind {receiver}: what was under way between them may be in neither part")]
+    Torn {
+        /// Who had heard too much.
+        sender: RegionId,
+        /// Who had answered already.
+        receiver: RegionId,
+    },
+    /// Two parts have the same body.
+    #[error("body {0} is there twice")]
+    Doubled(Nid),
+}
+
+impl Part {
+    /// How many bodies it owned.
+    pub fn bodies(&self) -> usize {
+        self.bodies.members.len()
+    }
+
+    /// The part as it is stored.
+    pub fn encode(&self) -> Vec<u8> {
+        let Part { region, tick, era, loaded_at, ref bodies, .. } = *self;
+        coding::write(&Stored {
+            region,
+            tick,
+            era,
+            loaded_at,
+            bodies: encode_group(bodies),
+            epochs: self.epochs.clone(),
+            under_way: self.under_way.clone(),
+            lanes: self.lanes.clone(),
+        })
+    }
+
+    /// The part of a region from where it was stored.
+    pub fn decode(of: RegionId, bytes: &[u8]) -> Result<Part, CheckpointError> {
+        let stored: Stored = coding::read(bytes).map_err(|_| CheckpointError::Damaged(of))?;
+        let Stored { region, tick, era, loaded_at, bodies, epochs, under_way, lanes } = stored;
+        let bodies = decode_group(&bodies).map_err(|_| CheckpointError::Damaged(of))?;
+        if region != of || bodies.members.len() != epochs.len() {
+            return Err(CheckpointError::Damaged(of));
+        }
+        Ok(Part { region, tick, era, loaded_at, bodies, epochs, under_way, lanes })
+    }
+
+    fn lane(&self, peer: RegionId) -> Lanes {
+        let known = self.lanes.iter().find(|lanes| lanes.peer == peer).copied();
+        known.unwrap_or(Lanes { peer, acknowledged: 0, mark: 0 })
+    }
+}
+
+/// A whole world after one tick.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// What it is a world of.
+    pub world: Arc<World>,
+    /// How often a world had been loaded. Ids contain it.
+    pub era: u16,
+    /// After this tick.
+    pub tick: Tick,
+    /// When the world was loaded: its injections go on from there.
+    pub loaded_at: Tick,
+    bodies: Group,
+    epochs: BTreeMap<Nid, u32>,
+}
+
+impl Checkpoint {
+    /// Makes a world of the parts of all regions.
+    pub fn assemble(world: Arc<World>, regions: &[RegionId], parts: &[Part]) -> Result<Checkpoint, CheckpointError> {
+        let mut by_region = BTreeMap::new();
+        for part in parts {
+            if by_region.insert(part.region, part).is_some() {
+                return Err(CheckpointError::NotOnce(part.region));
+            }
+        }
+        if let Some(odd) = regions.iter().find(|region| !by_region.contains_key(region)) {
+            return Err(CheckpointError::NotOnce(*odd));
+        }
+        let first = parts.first().ok_or(CheckpointError::NotOnce(RegionId(0)))?;
+        let moment = |part: &Part| (part.tick, part.era, part.loaded_at);
+        if let Some(odd) = parts.iter().find(|part| moment(part) != moment(first)) {
+            return Err(CheckpointError::OtherTick(odd.region));
+        }
+        let (tick, era, loaded_at) = moment(first);
+        let bodies = Group::default();
+        let mut whole = Checkpoint { world, era, tick, loaded_at, bodies, epochs: BTreeMap::new() };
+        for part in parts {
+            whole.add(part.bodies.clone(), part.epochs.iter().copied())?;
+            for lanes in &part.lanes {
+                let mark = by_region.get(&lanes.peer).map_or(0, |peer| peer.lane(part.region).mark);
+                if mark < lanes.acknowledged {
+                    return Err(CheckpointError::Torn { sender: part.region, receiver: lanes.peer });
+                }
+            }
+        }
+        for part in parts {
+            for UnderWay { to, sequence, transfer } in &part.under_way {
+                let arrived = by_region.get(to).map_or(0, |peer| peer.lane(part.region).mark);
+                if *sequence > arrived {
+                    let group = decode_group(&transfer.payload).map_err(|_| CheckpointError::Damaged(part.region))?;
+                    if group.members.len() != transfer.claims.len() {
+                        return Err(CheckpointError::Damaged(part.region));
+                    }
+                    whole.add(group, transfer.claims.iter().map(|claim| claim.body_epoch))?;
+                }
+            }
+        }
+        whole.bodies.sort();
+        Ok(whole)
+    }
+
+    fn add(&mut self, group: Group, epochs: impl Iterator<Item = u32>) -> Result<(), CheckpointError> {
+        for (member, epoch) in group.members.iter().zip(epochs) {
+            if self.epochs.insert(member.nid, epoch).is_some() {
+                return Err(CheckpointError::Doubled(member.nid));
+            }
+        }
+        self.bodies.members.extend(group.members);
+        self.bodies.links.extend(group.links);
+        self.bodies.contacts.extend(group.contacts);
+        Ok(())
+    }
+
+    /// Every body of it, in order of id.
+    pub fn nids(&self) -> impl ExactSizeIterator<Item = Nid> {
+        self.epochs.keys().copied()
+    }
+
+    /// Every body with what it was doing, in order of id.
+    pub fn members(&self) -> &[Member] {
+        &self.bodies.members
+    }
+}
+
+impl Node {
+    /// What this server contributes to a checkpoint after the tick that it has run last. A look: nothing changes.
+    pub fn contribution(&self) -> Part {
+        let mut bodies = self.physics.copy();
+        bodies.members.retain(|member| self.hosted.contains(member.nid));
+        let epochs = bodies.members.iter().map(|member| self.hosted.get(member.nid).unwrap_or(1)).collect();
+        let mut lanes: BTreeMap<RegionId, Lanes> = BTreeMap::new();
+        let fresh = |peer| Lanes { peer, acknowledged: 0, mark: 0 };
+        for (peer, acknowledged) in self.outbox.acknowledged() {
+            if let Address::Region(peer) = peer {
+                lanes.entry(peer).or_insert(fresh(peer)).acknowledged = acknowledged;
+            }
+        }
+        for (peer, mark) in self.inbox.marks() {
+            if let Address::Region(peer) = peer {
+                lanes.entry(peer).or_insert(fresh(peer)).mark = mark;
+            }
+        }
+        let under_way = self.outbox.numbered().filter_map(|(to, sequence, item)| match (to, item) {
+            (Address::Region(to), Item::Transfer(transfer)) => {
+                Some(UnderWay { to, sequence, transfer: transfer.clone() })
+            }
+            _ => None,
+        });
+        Part {
+            region: self.region(),
+            tick: self.now,
+            era: self.era,
+            loaded_at: self.loaded_at,
+            bodies,
+            epochs,
+            under_way: under_way.collect(),
+            lanes: lanes.into_values().collect(),
+        }
+    }
+
+    /// A server for a region of a world that goes on from a checkpoint, under any partition; its first tick will be the
+    /// one after that of the checkpoint. Every server comes to the same verdict about what belongs where without asking.
+    pub fn resume(config: NodeConfig, from: &Checkpoint, map: PartitionMap) -> Node {
+        let mut node = Node::empty(config, from.world.clone(), from.era, map, from.tick);
+        node.loaded_at = from.loaded_at;
+        let everyone = Group { contacts: Vec::new(), ..from.bodies.clone() };
+        let mut here = Group::default();
+        for (linkage, home) in node.homes(everyone.linkages()) {
+            if home == node.region() {
+                here.members.extend(linkage.members);
+                here.links.extend(linkage.links);
+            }
+        }
+        let ours: BTreeSet<Nid> = here.members.iter().map(|member| member.nid).collect();
+        let stays = |nid: Nid| ours.contains(&nid) || !from.epochs.contains_key(&nid);
+        here.contacts.extend(from.bodies.contacts.iter().filter(|touch| stays(touch.a) && stays(touch.b)).cloned());
+        node.bear(here, |nid| from.epochs.get(&nid).copied().unwrap_or(1));
+        node
+    }
+}
