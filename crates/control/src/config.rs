@@ -1,5 +1,6 @@
 //! What a coordinator is told once, at its start.
 
+use nimbus_model::Tick;
 use nimbus_space::PartitionMap;
 use std::sync::Arc;
 
@@ -16,6 +17,24 @@ pub struct Genesis {
     pub map: Arc<PartitionMap>,
     /// Ticks a second.
     pub tick_hz: u32,
+    /// Where the world stands when it begins.
+    pub standing: Beginning,
+}
+
+/// Where a world stands when a cluster begins with it: at its start, or where another cluster left it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beginning {
+    /// The tick that is done.
+    pub tick: Tick,
+    /// How often a world has been loaded, this one included.
+    pub era: u16,
+    /// The highest number that was issued. Bodies have them in their names, so no number is issued again.
+    pub issued: u16,
+}
+
+impl Beginning {
+    /// The start of a world.
+    pub const NEW: Beginning = Beginning { tick: Tick(0), era: 1, issued: 0 };
 }
 
 /// See the description of this file.

@@ -25,7 +25,7 @@ mod timeline;
 mod validity;
 
 pub use change::{CHANGES_MAX, Change};
-pub use config::{Config, Genesis, Planted};
+pub use config::{Beginning, Config, Genesis, Planted};
 pub use coordinator::Coordinator;
 pub use duties::{Duties, Keep, Serve};
 pub use exchange::{Input, Link, Note, Order, OrderError, Output, StoreProblem};

@@ -38,7 +38,13 @@ impl Timeline {
         Timeline { start_us, tick_hz: tick_hz.clamp(1, TICK_HZ_MAX), paces: vec![pace] }
     }
 
-    /// The unix microsecond at which tick 0 was due.
+    /// A timeline that goes on after a tick, which counts as due at a unix microsecond.
+    pub fn after(tick: Tick, start_us: u64, tick_hz: u32) -> Timeline {
+        let pace = Pace { from: tick, due_us: start_us, permille: 1000 };
+        Timeline { paces: vec![pace], ..Timeline::new(start_us, tick_hz) }
+    }
+
+    /// The unix microsecond at which the first tick was due.
     pub fn start_us(&self) -> u64 {
         self.start_us
     }
@@ -119,6 +125,14 @@ mod tests {
         assert_eq!((timeline.due_us(Tick(100)), timeline.due_us(Tick(150))), (3_000_000, 5_000_000));
         assert_eq!(timeline.set_pace(Tick(90), 1000), Tick(101), "after the change that is announced");
         assert_eq!(timeline.start_us(), 1_000_000);
+    }
+
+    #[test]
+    fn a_timeline_may_go_on_where_another_ended() {
+        let timeline = Timeline::after(Tick(500), 1_000_000, 50);
+        assert!(timeline.is_valid());
+        assert_eq!((timeline.tick_at(999_999), timeline.tick_at(1_000_000)), (None, Some(Tick(500))));
+        assert_eq!((timeline.due_us(Tick(550)), timeline.tick_at(2_000_000)), (2_000_000, Some(Tick(550))));
     }
 
     proptest! {

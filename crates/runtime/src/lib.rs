@@ -6,6 +6,7 @@
 mod balancer;
 mod board;
 pub mod certs;
+pub mod checkpoints;
 mod client_queue;
 mod clock;
 pub mod cluster;

@@ -7,7 +7,7 @@ use crate::roster::{Birth, Incarnation, Region};
 use crate::timeline::Timeline;
 
 impl Plan<'_> {
-    /// Places all regions evenly once enough nodes are there, and sets the time of tick 0. Neighbouring ids go to one
+    /// Places all regions evenly once enough nodes are there, and sets the time at which ticks begin. Neighbouring ids go to one
     /// process where one has several, because they tend to be neighbours in space.
     pub(super) fn place_first(&mut self) {
         let config = self.facts.config;
@@ -45,6 +45,6 @@ impl Plan<'_> {
         }
         let lead_us = config.start_lead_ms.saturating_mul(1000);
         let start_us = self.now_us().saturating_add(lead_us);
-        self.roster.timeline = Some(Timeline::new(start_us, config.genesis.tick_hz));
+        self.roster.timeline = Some(Timeline::after(config.genesis.standing.tick, start_us, config.genesis.tick_hz));
     }
 }

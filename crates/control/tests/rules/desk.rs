@@ -1,8 +1,8 @@
 //! One coordinator with a store that answers at once, and processes that do what they are told, for tests of one rule.
 
 use nimbus_control::{
-    Config, Coordinator, FromCoordinator, Genesis, Heartbeat, Incarnation, Input, Join, Link, Note, Order, OrderError,
-    Output, RegionReport, Role, Roster, Service, ToCoordinator,
+    Beginning, Config, Coordinator, FromCoordinator, Genesis, Heartbeat, Incarnation, Input, Join, Link, Note, Order,
+    OrderError, Output, RegionReport, Role, Roster, Service, ToCoordinator,
 };
 use nimbus_model::{Layout, RegionId, Tick};
 use nimbus_space::PartitionMap;
@@ -14,7 +14,7 @@ pub(crate) const ROUND_MS: u64 = 20;
 
 pub(crate) fn genesis(regions: u16) -> Genesis {
     let map = PartitionMap::from_layout(&Layout::columns(regions, 10.0)).expect("a plain layout");
-    Genesis { cluster: "test".into(), world: "rain".into(), map: Arc::new(map), tick_hz: 60 }
+    Genesis { cluster: "test".into(), world: "rain".into(), map: Arc::new(map), tick_hz: 60, standing: Beginning::NEW }
 }
 
 pub(crate) fn config(regions: u16, nodes_wanted: usize) -> Config {

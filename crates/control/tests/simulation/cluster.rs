@@ -1,8 +1,8 @@
 //! Two coordinators, a store, and some processes, in virtual time and with everything going wrong.
 
 use nimbus_control::{
-    Config, Coordinator, FromCoordinator, Genesis, Input, Link, Note, Output, Planted, Role, Roster, Standing,
-    ToCoordinator,
+    Beginning, Config, Coordinator, FromCoordinator, Genesis, Input, Link, Note, Output, Planted, Role, Roster,
+    Standing, ToCoordinator,
 };
 use nimbus_model::{Layout, Rng};
 use nimbus_space::PartitionMap;
@@ -291,7 +291,13 @@ impl Cluster {
     pub(crate) fn boot(&mut self, i: usize) {
         self.tokens += 1;
         let map = PartitionMap::from_layout(&Layout::columns(self.regions, 10.0)).expect("a plain layout");
-        let genesis = Genesis { cluster: "sim".into(), world: "rain".into(), map: Arc::new(map), tick_hz: 60 };
+        let genesis = Genesis {
+            cluster: "sim".into(),
+            world: "rain".into(),
+            map: Arc::new(map),
+            tick_hz: 60,
+            standing: Beginning::NEW,
+        };
         let config = Config {
             // Clocks of two machines differ a little.
             unix_us_at_zero: self.now_ms * 1000 + self.rng.below(5_000),
