@@ -9,6 +9,8 @@ pub mod certs;
 mod client_queue;
 mod clock;
 pub mod cluster;
+mod common_time;
+mod council;
 mod doors;
 mod embedded;
 mod errand;
