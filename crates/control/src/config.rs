@@ -67,6 +67,9 @@ pub struct Config {
     pub handover_ticks: u64,
     /// Changes of the whole world are announced this many ticks ahead.
     pub announce_ticks: u64,
+    /// A pause, a step or another pace takes effect this much later. People wait for it, so it is short: somebody who
+    /// hears of it too late is a few ticks ahead of the others while time stands still.
+    pub pace_ms: u64,
     /// A roster that a process does not seem to know is sent again after this time.
     pub retell_ms: u64,
     /// The store is asked again when it has not answered for this long.
@@ -92,6 +95,7 @@ impl Config {
             handover_ms: 2_000,
             handover_ticks: 30,
             announce_ticks: 60,
+            pace_ms: 200,
             retell_ms: 100,
             store_ms: 1_000,
             planted: None,

@@ -98,8 +98,14 @@ pub enum Order {
         /// Its first partition.
         map: Arc<PartitionMap>,
     },
-    /// The whole world runs slower or faster, thousandths of real time.
+    /// The whole world runs slower or faster, thousandths of real time; while it stands still, from when it goes on.
     Pace(u32),
+    /// The whole world stands still from a tick on that everybody hears of in time.
+    Pause,
+    /// It goes on.
+    Resume,
+    /// It runs this many ticks more while it stands still.
+    Step(u32),
 }
 
 /// Why an order was not carried out.
@@ -144,6 +150,9 @@ pub enum OrderError {
     /// Changes that were announced before must take effect first.
     #[error("too many changes are announced; order again later")]
     TooManyChanges,
+    /// Single steps are for a world that stands still.
+    #[error("time is running; pause it before you step")]
+    Running,
     /// A name that is none, or a pace out of range.
     #[error("{0}")]
     Invalid(String),

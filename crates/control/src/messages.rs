@@ -14,7 +14,7 @@ use crate::roster::{Incarnation, ROSTER_BYTES_MAX, Role, Roster};
 use crate::validity::{Invalid, check_address, check_name};
 
 /// Version of these messages; a process and a coordinator of different versions do not talk.
-pub const MESSAGES_VERSION: u8 = 2;
+pub const MESSAGES_VERSION: u8 = 3;
 /// Bytes of a message to the coordinator; longer ones are refused unread.
 pub const REPORT_BYTES_MAX: usize = 256 << 10;
 /// Bytes of a message from it: a roster and a little more.

@@ -15,7 +15,7 @@ use crate::timeline::Timeline;
 use crate::validity::Invalid;
 
 /// Version of the stored form; a coordinator does not touch a roster of another version.
-pub const ROSTER_VERSION: u8 = 2;
+pub const ROSTER_VERSION: u8 = 3;
 /// Bytes of a roster at the most; longer ones are refused unread. All limits together stay below this. A usual roster
 /// has a few kilobytes.
 pub const ROSTER_BYTES_MAX: usize = 8 << 20;

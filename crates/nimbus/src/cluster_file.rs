@@ -4,9 +4,9 @@ use anyhow::{Context, bail};
 use nimbus::model::World;
 use nimbus::runtime::cluster::{ClusterSetup, Place, StoreSetup};
 use nimbus::runtime::etcd::{Endpoint, EtcdConfig, EtcdLogin, EtcdTls};
-use nimbus::runtime::first_map;
 use nimbus::runtime::mesh::{ClusterName, ProcessName, Role};
 use nimbus::runtime::relay::RelayConfig;
+use nimbus::runtime::{Scenes, first_map};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -154,9 +154,15 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
         }
     };
     let regions = file.regions.unwrap_or(file.node.len() as u16);
-    let world: World = match (&file.scene, &file.world) {
-        (Some(scene), None) => worlds::scene(scene, regions, file.seed, file.scale)?,
-        (None, Some(world)) => worlds::file(&beside(world))?,
+    let (world, scenes): (World, Scenes) = match (&file.scene, &file.world) {
+        (Some(scene), None) => {
+            (worlds::scene(scene, regions, file.seed, file.scale)?, worlds::choice(file.seed, file.scale))
+        }
+        (None, Some(world)) => {
+            let world = worlds::file(&beside(world))?;
+            let scenes = worlds::only(&world);
+            (world, scenes)
+        }
         _ => bail!("{}: say either `scene` or `world`", path.display()),
     };
     let (map, _) = first_map(&world, 1)?;
@@ -170,6 +176,7 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
         balance: file.balance,
         world: Arc::new(world),
         map,
+        scenes,
     };
     Ok(Described { setup, http, etcd_data: beside(&data), relay })
 }

@@ -16,12 +16,28 @@ pub(crate) fn scene(name: &str, servers: u16, seed: u64, scale: f32) -> anyhow::
 }
 
 /// The scenes that clients can choose from.
-pub(crate) fn choice() -> Scenes {
+pub(crate) fn choice(seed: u64, scale: f32) -> Scenes {
     let list = scenes::all()
         .iter()
         .map(|scene| SceneInfo { name: scene.name.to_owned(), about: scene.about.to_owned() })
         .collect();
-    let build = |name: &str, servers| scenes::build(name, &SceneParams::on(servers)).map_err(|error| error.to_string());
+    let build = move |name: &str, servers| {
+        scenes::build(name, &SceneParams { servers, seed, scale }).map_err(|error| error.to_string())
+    };
+    Scenes { list, build: Arc::new(build) }
+}
+
+/// A choice of one.
+pub(crate) fn only(world: &World) -> Scenes {
+    let list = vec![SceneInfo { name: world.name.clone(), about: world.about.clone() }];
+    let world = world.clone();
+    let build = move |name: &str, _| {
+        if name == world.name {
+            Ok(world.clone())
+        } else {
+            Err(format!("there is no scene `{name}`; this process runs `{}`", world.name))
+        }
+    };
     Scenes { list, build: Arc::new(build) }
 }
 

@@ -104,7 +104,7 @@ impl EmbeddedCluster {
         let board = Arc::new(Board::new(running.gauges().to_vec(), running.links().clone(), shown));
         running.gauges().iter().for_each(|gauge| gauge.write(|reading| reading.load_wanted = balance));
         let thread = GatewayThread {
-            maps: None,
+            council: None,
             balancer: balance.then(|| Balancer::new(&world, map.clone())),
             gateway: Gateway::new(gateway, scenes.list.clone(), world.clone(), 1, map),
             pace: running.pace().clone(),

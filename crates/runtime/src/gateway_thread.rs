@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use crate::balancer::Balancer;
 use crate::board::Board;
 use crate::client_queue::{ClientQueue, cost};
+use crate::council::{Council, News, Wish};
 use crate::doors::Doors;
 use crate::embedded::Scenes;
 use crate::links::{LinkEnd, Links};
@@ -56,8 +57,8 @@ pub(crate) struct GatewayThread {
     pub(crate) queues: BTreeMap<ClientId, ClientQueue>,
     /// Moves boundaries, where they follow the load.
     pub(crate) balancer: Option<Balancer>,
-    /// Partitions that somebody else announces.
-    pub(crate) maps: Option<std::sync::mpsc::Receiver<PartitionMap>>,
+    /// Whoever decides about the clock and the world, where it is not this thread.
+    pub(crate) council: Option<Council>,
 }
 
 impl GatewayThread {
@@ -72,9 +73,7 @@ impl GatewayThread {
         while let Some(due) = time.wait_briefly(now, POLL) {
             now = due;
             self.take_events();
-            for map in self.maps.iter().flat_map(|maps| maps.try_iter()) {
-                self.gateway.set_map(map);
-            }
+            self.take_news();
             let gateway = &mut self.gateway;
             self.inbox.drain(|frame| gateway.handle(frame));
             self.gateway.tick(now, &mut out);
@@ -84,7 +83,8 @@ impl GatewayThread {
             if time.now() >= stats_at {
                 stats_at = time.now() + STATS_EVERY;
                 self.gateway.set_stats(self.board.world_stats());
-                if time.look(|timeline, _| timeline.is_paused() || timeline.speed() < 1.0) {
+                let (paused, speed) = time.shown();
+                if paused || speed < 1.0 {
                     self.gateway.broadcast_stats(&mut out);
                 }
             }
@@ -92,6 +92,21 @@ impl GatewayThread {
         }
         for queue in std::mem::take(&mut self.queues).into_values() {
             queue.close("the server is shutting down".to_owned());
+        }
+    }
+
+    /// Takes what was decided elsewhere.
+    fn take_news(&mut self) {
+        let news: Vec<News> = self.council.iter().flat_map(Council::news).collect();
+        for news in news {
+            match news {
+                News::Map(map) => self.gateway.set_map(map),
+                News::Load { at, era, world, map } => {
+                    self.gateway.load(world.clone(), era, map, at);
+                    self.next_world = Some((era, world));
+                }
+                News::Answer { client, seq, outcome } => self.gateway.answer(client, seq, outcome),
+            }
         }
     }
 
@@ -116,7 +131,13 @@ impl GatewayThread {
     /// Sends what the gateway said, does what clients asked of the process, and sends the answers to that.
     fn carry_away(&mut self, out: &mut Outputs, time: &RealTime) {
         for (client, seq, request) in std::mem::take(&mut out.requests) {
-            let outcome = self.grant(request, time);
+            let outcome = match &self.council {
+                Some(council) => match council.wish(Wish { client, seq, request }) {
+                    Ok(()) => continue,
+                    refused => refused,
+                },
+                None => self.grant(request, time),
+            };
             self.gateway.answer(client, seq, outcome);
         }
         self.gateway.poll(out);
@@ -150,9 +171,6 @@ impl GatewayThread {
     }
 
     fn grant(&mut self, request: Request, time: &RealTime) -> Result<(), String> {
-        if self.doors.is_empty() {
-            return Err("the clock and the world of a cluster belong to its coordinator".to_owned());
-        }
         match request {
             Request::Reset => self.load(self.world.clone(), time)?,
             Request::Scene(name) => {
@@ -170,7 +188,7 @@ impl GatewayThread {
             }
             Request::Speed(factor) => time.with(|timeline, now| timeline.set_speed(factor, now)),
         }
-        let (paused, speed) = time.look(|timeline, _| (timeline.is_paused(), timeline.speed()));
+        let (paused, speed) = time.shown();
         self.gateway.set_clock(paused, speed);
         Ok(())
     }
@@ -231,7 +249,7 @@ impl GatewayThread {
     }
 
     fn show(&mut self, now: Tick, time: &RealTime) {
-        let (paused, speed) = time.look(|timeline, _| (timeline.is_paused(), timeline.speed()));
+        let (paused, speed) = time.shown();
         self.gateway.set_clock(paused, speed);
         self.board.write_gateway(|reading| {
             reading.tick = now;

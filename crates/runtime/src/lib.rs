@@ -10,6 +10,8 @@ pub mod checkpoints;
 mod client_queue;
 mod clock;
 pub mod cluster;
+mod common_time;
+mod council;
 mod doors;
 mod embedded;
 mod errand;

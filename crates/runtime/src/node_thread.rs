@@ -6,6 +6,7 @@ use nimbus_node::{Change, ContactTick, Node};
 use nimbus_wire::Frame;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
+use std::time::Duration;
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::mpsc::error::TryRecvError;
 
@@ -77,6 +78,7 @@ impl NodeThread {
         let mut told_era = None;
         let mut seen = self.node.now();
         let mut meter = LoadMeter::default();
+        let mut awake = AwakeTime::default();
         while let Some(wake) = self.pace.wait(seen) {
             let (before, began) = (self.node.now(), ThreadTime::now());
             if !self.listen(wake) {
@@ -84,7 +86,11 @@ impl NodeThread {
             }
             // Only real time can be late.
             if matches!(*self.pace, Pace::RealTime(_)) {
-                self.node.wake(clock.now().as_micros() as u64);
+                if wake.due > seen {
+                    self.node.wake(awake.wake(clock.now(), wake.late).as_micros() as u64);
+                } else {
+                    awake.look_in();
+                }
             }
             self.run_due(wake, &clock);
             self.speak(&mut frames);
@@ -199,6 +205,32 @@ impl NodeThread {
     }
 }
 
+/// The time that a server has had ticks to run. While they are far apart by intent, or time stands still, only by how
+/// much it is late afterwards counts as a pause of its own.
+#[derive(Default)]
+struct AwakeTime {
+    /// Time that does not count.
+    left_out: Duration,
+    last: Duration,
+    looked_in: bool,
+}
+
+impl AwakeTime {
+    /// It wakes for a tick, so late. The time to tell it.
+    fn wake(&mut self, now: Duration, late: Duration) -> Duration {
+        if std::mem::take(&mut self.looked_in) {
+            self.left_out = now.saturating_sub(self.last + late);
+        }
+        self.last = now.saturating_sub(self.left_out);
+        self.last
+    }
+
+    /// It wakes although nothing is due.
+    fn look_in(&mut self) {
+        self.looked_in = true;
+    }
+}
+
 /// Says on standard error which statics the engine would not have: the world runs on without them.
 fn tell_refused(refused: &[(Nid, String)]) {
     for (nid, reason) in refused.iter().take(REFUSED_TOLD_MAX) {
@@ -222,5 +254,21 @@ impl Drop for GoesHome {
             // The others would wait for this one for ever.
             self.pace.stop();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pause_of_the_world_is_none_of_the_servers_own() {
+        let ms = Duration::from_millis;
+        let mut awake = AwakeTime::default();
+        assert_eq!([awake.wake(ms(100), ms(0)), awake.wake(ms(117), ms(1))], [ms(100), ms(117)]);
+        awake.look_in();
+        awake.look_in();
+        assert_eq!(awake.wake(ms(5_000), ms(2)), ms(119), "two milliseconds late");
+        assert_eq!(awake.wake(ms(5_040), ms(23)), ms(159), "and this one is its own");
     }
 }

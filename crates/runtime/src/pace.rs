@@ -6,13 +6,19 @@ use nimbus_model::Tick;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use nimbus_control as control;
+
 use crate::clock::Clock;
+use crate::common_time::CommonTime;
 use crate::timeline::Timeline;
+
+/// A server looks in at least this often, so that its word is kept and it can be told things while time stands still.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Why a sleeper woke up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wake {
-    /// The last tick that is due.
+    /// The last tick that is due; none after the last one when it only looks in.
     pub due: Tick,
     /// How long ago the first tick that the sleeper waited for became due.
     pub late: Duration,
@@ -27,15 +33,53 @@ pub struct RealTime {
 
 struct RealTimeState {
     timeline: Timeline,
+    /// The timeline of a whole cluster, which then counts instead.
+    common: Option<CommonTime>,
     stopped: bool,
+}
+
+impl RealTimeState {
+    fn due(&self, now: Duration) -> Tick {
+        self.common.as_ref().map_or_else(|| self.timeline.due(now), |common| common.due(now))
+    }
+
+    fn when(&self, tick: Tick) -> Option<Duration> {
+        self.common.as_ref().map_or_else(|| self.timeline.when(tick), |common| common.when(tick))
+    }
 }
 
 impl RealTime {
     /// Starts now: the tick after `loaded_at` is due one tick from now.
     pub fn start(loaded_at: Tick, hz: u32) -> RealTime {
+        RealTime::new(loaded_at, hz, None)
+    }
+
+    /// Goes by the timeline of a whole cluster; nothing is due until [`RealTime::follow`] is told one.
+    pub fn common() -> RealTime {
+        RealTime::new(Tick(0), 1, Some(CommonTime::default()))
+    }
+
+    fn new(loaded_at: Tick, hz: u32, common: Option<CommonTime>) -> RealTime {
         let clock = Clock::start();
         let timeline = Timeline::new(loaded_at, hz, clock.now());
-        RealTime { clock, state: Mutex::new(RealTimeState { timeline, stopped: false }), changed: Condvar::new() }
+        let state = Mutex::new(RealTimeState { timeline, common, stopped: false });
+        RealTime { clock, state, changed: Condvar::new() }
+    }
+
+    /// Goes by this timeline from now on, with a calendar that shows this unix microsecond now.
+    pub fn follow(&self, timeline: &control::Timeline, calendar_us: u64) {
+        let now = self.clock.now();
+        let news = |common: &mut CommonTime| common.follow(timeline, calendar_us, now);
+        if self.lock().common.as_mut().is_some_and(news) {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Whether time stands still, and how fast it passes otherwise; 1 is real time.
+    pub fn shown(&self) -> (bool, f32) {
+        let (state, now) = (self.lock(), self.clock.now());
+        let own = || (state.timeline.is_paused(), state.timeline.speed());
+        state.common.as_ref().map_or_else(own, |common| common.shown(now))
     }
 
     /// Time since the start.
@@ -43,23 +87,23 @@ impl RealTime {
         self.clock.now()
     }
 
-    /// Sleeps until a tick after `after` is due. None when the run is over.
+    /// Sleeps until a tick after `after` is due, but not for ever: while ticks are far apart, or time stands still, it
+    /// wakes now and then although nothing is due. None when the run is over.
     pub fn wait(&self, after: Tick) -> Option<Wake> {
         let mut state = self.lock();
+        let until = self.clock.now() + LOOK_EVERY;
         loop {
             if state.stopped {
                 return None;
             }
             let now = self.clock.now();
-            let due = state.timeline.due(now);
-            let moment = state.timeline.when(after.next());
-            if due > after {
+            let due = state.due(now);
+            let moment = state.when(after.next());
+            if due > after || now >= until {
                 return Some(Wake { due, late: now.saturating_sub(moment.unwrap_or(now)) });
             }
-            state = match moment {
-                Some(moment) => sleep(&self.changed, state, moment.saturating_sub(now)),
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
+            let moment = moment.map_or(until, |moment| moment.min(until));
+            state = sleep(&self.changed, state, moment.saturating_sub(now));
         }
     }
 
@@ -69,11 +113,11 @@ impl RealTime {
         let until = self.clock.now() + longest;
         loop {
             let now = self.clock.now();
-            let due = state.timeline.due(now);
+            let due = state.due(now);
             if state.stopped || due > after || now >= until {
                 return (!state.stopped).then_some(due);
             }
-            let moment = state.timeline.when(after.next()).map_or(until, |moment| moment.min(until));
+            let moment = state.when(after.next()).map_or(until, |moment| moment.min(until));
             state = sleep(&self.changed, state, moment.saturating_sub(now));
         }
     }
@@ -169,7 +213,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// Sleeps until a tick after `after` is due. None when the run is over.
+    /// Sleeps until a tick after `after` is due, or in real time until it should look in. None when the run is over.
     pub fn wait(&self, after: Tick) -> Option<Wake> {
         match self {
             Pace::RealTime(real_time) => real_time.wait(after),
@@ -217,7 +261,13 @@ mod tests {
         let paused_at = pace.look(|timeline, now| timeline.due(now));
         let sleeper = {
             let pace = pace.clone();
-            std::thread::Builder::new().spawn(move || (pace.wait(paused_at), pace.wait(paused_at + 1))).unwrap()
+            let wait = move |after: Tick| loop {
+                match pace.wait(after) {
+                    Some(wake) if wake.due <= after => {}
+                    woke => break woke,
+                }
+            };
+            std::thread::Builder::new().spawn(move || (wait(paused_at), wait(paused_at + 1))).unwrap()
         };
         assert!(pace.with(|timeline, now| timeline.step(1, now)));
         while pace.look(|timeline, now| timeline.due(now)) <= paused_at {}
@@ -234,6 +284,19 @@ mod tests {
         pace.with(|timeline, now| timeline.pause(now));
         let due = pace.look(|timeline, now| timeline.due(now));
         assert_eq!(pace.wait_briefly(due, Duration::from_millis(5)), Some(due));
+    }
+
+    #[test]
+    fn a_sleeper_looks_in_while_time_stands_still() {
+        let pace = RealTime::start(Tick(0), 60);
+        pace.with(|timeline, now| timeline.pause(now));
+        let due = pace.look(|timeline, now| timeline.due(now));
+        assert_eq!(pace.wait(due), Some(Wake { due, late: Duration::ZERO }));
+        assert_eq!(
+            RealTime::common().wait(Tick(0)).map(|wake| wake.due),
+            Some(Tick(0)),
+            "a cluster that has not begun"
+        );
     }
 
     #[test]

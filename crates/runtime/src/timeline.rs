@@ -87,26 +87,6 @@ impl Timeline {
         self.hz = hz.max(1);
     }
 
-    /// Corrects the timeline so that a tick is due at a moment. What is behind jumps ahead; what is ahead waits where it is,
-    /// since time does not go back. While paused nothing happens.
-    pub fn align(&mut self, tick: Tick, moment: Duration, now: Duration) {
-        if self.is_paused() {
-            return;
-        }
-        let rate = u128::from(self.hz) * u128::from(self.permille);
-        let passed = now.saturating_sub(moment).as_nanos() * rate;
-        let missing = moment.saturating_sub(now).as_nanos() * rate;
-        let wanted = (units(tick) + passed).saturating_sub(missing);
-        self.settle(now);
-        if wanted >= self.position {
-            self.position = wanted;
-            self.since = now;
-        } else {
-            let wait = u64::try_from((self.position - wanted).div_ceil(rate)).unwrap_or(u64::MAX);
-            self.since = now.saturating_add(Duration::from_nanos(wait));
-        }
-    }
-
     /// True while nothing becomes due by itself.
     pub fn is_paused(&self) -> bool {
         self.limit.is_some()
@@ -207,21 +187,6 @@ mod tests {
         assert_eq!(timeline.speed(), 1.0);
     }
 
-    #[test]
-    fn a_timeline_is_brought_into_line_without_going_back() {
-        let mut timeline = Timeline::new(Tick(0), 100, ms(0));
-        timeline.align(Tick(50), ms(300), ms(200));
-        assert_eq!(timeline.due(ms(200)), Tick(40), "ten ticks before the fiftieth");
-        assert_eq!(timeline.when(Tick(50)), Some(ms(300)));
-        timeline.align(Tick(50), ms(330), ms(300));
-        assert_eq!(timeline.due(ms(329)), Tick(50), "it is ahead and waits");
-        assert_eq!(timeline.when(Tick(51)), Some(ms(340)));
-        assert_eq!(timeline.due(ms(340)), Tick(51));
-        timeline.pause(ms(340));
-        timeline.align(Tick(90), ms(340), ms(345));
-        assert_eq!(timeline.due(ms(900)), Tick(51));
-    }
-
     #[derive(Clone, Debug)]
     enum Act {
         Pause,
@@ -229,7 +194,6 @@ mod tests {
         Step(u64),
         Speed(f32),
         Hz(u32),
-        Align(u64),
     }
 
     fn act() -> impl Strategy<Value = Act> {
@@ -239,7 +203,6 @@ mod tests {
             (0u64..20).prop_map(Act::Step),
             (0.0f32..5.0).prop_map(Act::Speed),
             (1u32..240).prop_map(Act::Hz),
-            (0u64..100).prop_map(Act::Align),
         ]
     }
 
@@ -260,11 +223,6 @@ mod tests {
                     Act::Step(n) => { timeline.step(n, now); }
                     Act::Speed(factor) => timeline.set_speed(factor, now),
                     Act::Hz(hz) => timeline.set_hz(hz, now),
-                    Act::Align(ahead) => {
-                        timeline.align(last + ahead, now + Duration::from_millis(7), now);
-                        prop_assert!(timeline.due(now) >= last && timeline.due(now).0 <= last.0 + ahead);
-                        last = timeline.due(now);
-                    }
                 }
                 prop_assert!(timeline.due(now) >= last, "an act took time back");
                 prop_assert!(timeline.due(now).0 <= last.0 + 1);

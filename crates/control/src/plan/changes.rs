@@ -5,19 +5,21 @@ use crate::change::Change;
 
 impl Plan<'_> {
     /// A server that takes over begins at the last tick that its backup has, and must be told every change after that.
-    /// So a change stays announced until every server, and every backup that might be promoted, is beyond its tick.
+    /// So a change stays announced until every server, and every backup that might be promoted, has its tick.
     pub(super) fn settle_changes(&mut self) {
         let Some(first) = self.roster.changes.first() else { return };
         let reached = self.roster.held().all(|(id, region)| {
-            let tick = self.facts.heard.voice(region.server).and_then(|voice| voice.tick);
+            // One that has not heard of the change has its tick without having made it.
+            let voice = self.facts.heard.voice(region.server).filter(|voice| voice.revision >= self.roster.revision);
+            let tick = voice.and_then(|voice| voice.tick);
             let report = self.facts.heard.report(region.server, id, region.epoch);
             let kept = report.filter(|report| region.backup.is_some_and(|seat| seat.life == report.life));
-            let beyond = |tick| tick > first.at();
-            tick.is_some_and(beyond)
+            let has = |tick| tick >= first.at();
+            tick.is_some_and(has)
                 && report.is_some()
-                && (!region.protected || kept.is_some_and(|report| report.kept.is_some_and(beyond)))
+                && (!region.protected || kept.is_some_and(|report| report.kept.is_some_and(has)))
         });
-        if !reached || self.tick() <= first.at() {
+        if !reached || self.tick() < first.at() {
             return;
         }
         match self.roster.changes.remove(0) {

@@ -6,6 +6,7 @@ use nimbus_model::RegionId;
 use super::Plan;
 use crate::messages::Service;
 use crate::roster::{Incarnation, Move, Region, Standing};
+use crate::timeline::Timeline;
 
 impl Plan<'_> {
     /// Takes every move one step further, and begins those that draining needs.
@@ -73,6 +74,9 @@ impl Plan<'_> {
 
     fn step(&mut self, id: RegionId, moving: Move) {
         let stop_at = self.tick() + self.facts.config.handover_ticks;
+        // While time stands still, or is about to, no later tick than that will come.
+        let horizon = self.roster.timeline.as_ref().and_then(Timeline::horizon);
+        let stop_at = horizon.map_or(stop_at, |last| stop_at.min(last));
         let ready = self.is_ready(moving.to);
         let served = self.is_served(id);
         let Some(region) = self.roster.regions.get_mut(&id) else { return };
@@ -92,15 +96,19 @@ impl Plan<'_> {
             region.moving = Some(Move { stop_after: Some(stop_at), ..moving });
             return;
         };
+        if let Some(last) = horizon.filter(|last| *last < stop_after) {
+            region.moving = Some(Move { stop_after: Some(last), ..moving });
+            return;
+        }
         let report = self.facts.heard.report(region.server, id, region.epoch);
         let stopped = report.is_some_and(|report| {
             report.service == Service::Stopped
                 && report.life == seat.life
                 && report.kept.is_some_and(|kept| kept >= stop_after)
         });
-        let due_us = self.roster.timeline.as_ref().map_or(0, |timeline| timeline.due_us(stop_after));
+        let due_us = self.roster.timeline.as_ref().map_or(Some(0), |timeline| timeline.due_us(stop_after));
         let patience_us = self.facts.config.handover_ms.saturating_mul(1000);
-        if stopped || self.now_us() >= due_us.saturating_add(patience_us) {
+        if stopped || due_us.is_some_and(|due_us| self.now_us() >= due_us.saturating_add(patience_us)) {
             self.promote(id);
         }
     }

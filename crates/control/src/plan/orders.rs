@@ -1,6 +1,6 @@
 //! What people and policies order, and why it cannot be.
 
-use nimbus_model::RegionId;
+use nimbus_model::{RegionId, Tick};
 use nimbus_space::PartitionMap;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::Plan;
 use crate::change::{CHANGES_MAX, Change};
 use crate::exchange::{Order, OrderError};
 use crate::roster::{Birth, Region, Role};
-use crate::timeline::PACE_PERMILLE;
+use crate::timeline::{PACE_PERMILLE, Timeline};
 use crate::validity::check_name;
 
 impl Plan<'_> {
@@ -59,30 +59,73 @@ impl Plan<'_> {
                 let map = self.roster.newest_map().with_ranks(order, effective);
                 self.announce_map(map.map_err(|error| OrderError::Map(error.to_string()))?)
             }
-            Order::Load { world, map } => {
-                check_name(world).map_err(|error| OrderError::Invalid(error.to_string()))?;
-                if map.regions() != self.roster.map.regions() {
-                    return Err(OrderError::OtherRegions);
-                }
-                let loads = |change: &&Change| matches!(change, Change::Load { .. });
-                let era = match self.roster.changes.iter().rev().find(loads) {
-                    Some(Change::Load { era, .. }) => *era,
-                    _ => self.roster.era,
-                };
-                let era = era.checked_add(1).ok_or(OrderError::Exhausted)?;
-                self.announce(Change::Load { at: effective, era, world: world.clone(), map: Arc::clone(map) })
-            }
+            Order::Load { world, map } => self.load(world, map),
             Order::Pace(permille) => {
                 if !PACE_PERMILLE.contains(permille) {
                     let (least, most) = (PACE_PERMILLE.start(), PACE_PERMILLE.end());
                     let what = format!("a pace of {permille} is not between {least} and {most} thousandths");
                     return Err(OrderError::Invalid(what));
                 }
-                let timeline = self.roster.timeline.as_mut().ok_or(OrderError::NotStarted)?;
-                timeline.set_pace(effective, *permille);
+                let (from, _) = self.pace_lead();
+                self.timeline()?.set_speed(from, *permille);
                 Ok(())
             }
+            Order::Pause => {
+                let (at, _) = self.pace_lead();
+                self.timeline()?.pause(at);
+                Ok(())
+            }
+            Order::Resume => {
+                let (_, due_us) = self.pace_lead();
+                self.timeline()?.resume(due_us);
+                Ok(())
+            }
+            Order::Step(ticks) => {
+                let (_, due_us) = self.pace_lead();
+                let steps = self.timeline()?.step(u64::from(*ticks), due_us);
+                if steps { Ok(()) } else { Err(OrderError::Running) }
+            }
         }
+    }
+
+    /// Announces another world. People wait for it, so it is a time ahead and not a number of ticks, however fast these
+    /// follow each other; and while time stands still, just as many ticks are made due as it takes.
+    fn load(&mut self, world: &str, map: &Arc<PartitionMap>) -> Result<(), OrderError> {
+        check_name(world).map_err(|error| OrderError::Invalid(error.to_string()))?;
+        if map.regions() != self.roster.map.regions() {
+            return Err(OrderError::OtherRegions);
+        }
+        let ticks = self.facts.config.announce_ticks;
+        let now_us = self.now_us();
+        let timeline = self.timeline()?;
+        let due_us = now_us.saturating_add(ticks.saturating_mul(1_000_000) / u64::from(timeline.tick_hz()));
+        let at = timeline.tick_at(due_us).unwrap_or_default().next();
+        // Partitions announced before belong to the world that ends.
+        self.roster.changes.retain(|change| matches!(change, Change::Load { .. }) || change.at() < at);
+        let at = self.roster.changes.last().map_or(at, |last| at.max(last.at().next()));
+        let loads = |change: &&Change| matches!(change, Change::Load { .. });
+        let era = match self.roster.changes.iter().rev().find(loads) {
+            Some(Change::Load { era, .. }) => *era,
+            _ => self.roster.era,
+        };
+        let era = era.checked_add(1).ok_or(OrderError::Exhausted)?;
+        self.announce(Change::Load { at, era, world: world.to_owned(), map: Arc::clone(map) })?;
+        let timeline = self.timeline()?;
+        if let Some(last) = timeline.horizon().filter(|last| *last < at) {
+            timeline.step(at.since(last), due_us);
+        }
+        Ok(())
+    }
+
+    /// From when on a change of pace can hold so that everybody hears of it in time: the tick and the microsecond.
+    fn pace_lead(&self) -> (Tick, u64) {
+        let due_us = self.now_us().saturating_add(self.facts.config.pace_ms.saturating_mul(1000));
+        let tick = self.roster.timeline.as_ref().and_then(|timeline| timeline.tick_at(due_us));
+        (tick.unwrap_or_default().next(), due_us)
+    }
+
+    fn timeline(&mut self) -> Result<&mut Timeline, OrderError> {
+        self.roster.timeline.as_mut().ok_or(OrderError::NotStarted)
     }
 
     fn restart(&mut self, id: RegionId) -> Result<(), OrderError> {

@@ -43,6 +43,8 @@ pub(crate) struct Desk {
     pub(crate) failing: BTreeSet<RegionId>,
     /// Servers stop when told.
     pub(crate) obedient: bool,
+    /// Nobody hears of new rosters.
+    pub(crate) deaf: bool,
     pub(crate) writes: u64,
     pub(crate) orders: u64,
 }
@@ -62,6 +64,7 @@ impl Desk {
             seeding: true,
             failing: BTreeSet::new(),
             obedient: true,
+            deaf: false,
             writes: 0,
             orders: 0,
         }
@@ -181,7 +184,8 @@ impl Desk {
             };
             regions.push(report);
         }
-        let beat = Heartbeat { process, revision: roster.revision, tick, regions };
+        let revision = if self.deaf { 1 } else { roster.revision };
+        let beat = Heartbeat { process, revision, tick, regions };
         self.say(u64::from(process.0) + 1000, ToCoordinator::Heartbeat(beat));
     }
 

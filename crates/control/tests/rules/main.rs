@@ -413,7 +413,7 @@ fn whoever_takes_over_goes_on_with_the_calendar_it_is_given() {
     // By the calendar of whoever led before, ten seconds more have passed.
     desk.coordinator.set_unix_us_at_zero(10_000_000);
     assert_eq!(desk.order(Order::Pace(250)), Some(Ok(())));
-    assert_eq!(desk.roster().timeline.unwrap().paces()[1].from, tick + 600 + 60);
+    assert_eq!(desk.roster().timeline.unwrap().paces()[1].from, tick + 600 + 13);
 }
 
 // Rules 5 and 6: draining, moving, settling.
@@ -548,8 +548,80 @@ fn the_pace_changes_at_a_named_tick() {
     assert_eq!(desk.order(Order::Pace(250)), Some(Ok(())));
     let timeline = desk.roster().timeline.unwrap();
     let pace = timeline.paces()[1];
-    assert_eq!((pace.from, pace.permille), (tick + 60, 250));
-    assert_eq!(timeline.due_us(pace.from + 60) - timeline.due_us(pace.from), 4_000_000);
+    assert_eq!((pace.from, pace.permille), (tick + 13, 250), "a fifth of a second ahead");
+    assert_eq!(timeline.due_us(pace.from + 60).unwrap() - timeline.due_us(pace.from).unwrap(), 4_000_000);
+}
+
+#[test]
+fn the_world_stands_still_steps_and_goes_on() {
+    let mut desk = Desk::started(config(2, 2), 2);
+    desk.run(2_000);
+    assert_eq!(desk.order(Order::Step(1)), Some(Err(OrderError::Running)));
+    let tick = desk.tick();
+    assert_eq!(desk.order(Order::Pause), Some(Ok(())));
+    desk.run(3_000);
+    let paused = desk.tick();
+    assert_eq!(paused, tick + 13);
+    assert_eq!(desk.order(Order::Pause), Some(Ok(())), "once is enough, and twice no mistake");
+    assert_eq!(desk.order(Order::Step(3)), Some(Ok(())));
+    desk.run(1_000);
+    assert_eq!(desk.tick(), paused + 3);
+    assert_eq!(desk.order(Order::Pace(500)), Some(Ok(())));
+    desk.run(1_000);
+    assert_eq!(desk.tick(), paused + 3, "another pace does not end a pause");
+    assert_eq!(desk.order(Order::Resume), Some(Ok(())));
+    desk.run(2_200);
+    assert_eq!(desk.tick(), paused + 4 + 60, "two seconds at half the speed");
+}
+
+#[test]
+fn a_world_is_loaded_while_time_stands_still_and_when_it_crawls() {
+    let mut desk = Desk::started(config(2, 2), 2);
+    desk.run(2_000);
+    let load = || Order::Load { world: "domino".into(), map: genesis(2).map };
+    desk.order(Order::Pause);
+    desk.run(1_000);
+    let paused = desk.tick();
+    let cut = desk.roster().map.cuts().next().unwrap();
+    desk.order(Order::MoveCut { index: cut.index, at: cut.at + 1.0, width_min: 1.0 });
+    assert_eq!(desk.order(load()), Some(Ok(())));
+    let [Change::Load { at, era: 2, .. }] = desk.roster().changes[..] else { panic!("{:?}", desk.roster().changes) };
+    assert_eq!(at, paused + 1, "and the partition that was still to come is void");
+    desk.run(1_500);
+    assert_eq!(desk.tick(), at, "one step, and it stands still again");
+    desk.order(Order::Pace(50));
+    desk.order(Order::Resume);
+    desk.run(2_000);
+    assert_eq!((desk.roster().era, desk.roster().changes.len()), (2, 0));
+    let tick = desk.tick();
+    assert_eq!(desk.order(load()), Some(Ok(())));
+    let at = desk.roster().changes[0].at();
+    assert!(at > tick && at <= tick + 5, "a second is three ticks now: {at} after {tick}");
+}
+
+#[test]
+fn a_change_stays_announced_until_every_server_has_heard_of_it() {
+    let mut desk = Desk::started(config(2, 2), 2);
+    desk.run(2_000);
+    desk.deaf = true;
+    assert_eq!(desk.order(Order::Load { world: "domino".into(), map: genesis(2).map }), Some(Ok(())));
+    desk.run(4_000);
+    assert_eq!(desk.roster().changes.len(), 1, "they are beyond its tick and did not make it");
+    desk.deaf = false;
+    desk.run(200);
+    assert_eq!((desk.roster().changes.len(), desk.roster().era), (0, 2));
+}
+
+#[test]
+fn a_process_may_leave_while_time_stands_still() {
+    let mut desk = Desk::started(config(2, 2), 2);
+    desk.run(2_000);
+    desk.order(Order::Pause);
+    desk.run(1_000);
+    desk.say(1001, ToCoordinator::Drain(Incarnation(1)));
+    desk.run(30_000);
+    assert_eq!(desk.roster().processes[&Incarnation(1)].standing, Standing::Gone(Departure::Left));
+    assert!(desk.roster().regions.values().all(|region| region.server == Incarnation(2)));
 }
 
 // Messages.

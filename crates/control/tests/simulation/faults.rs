@@ -80,13 +80,16 @@ impl Cluster {
         let region = RegionId(self.rng.below(u64::from(self.regions)) as u16);
         let entry = self.roster().and_then(|roster| roster.regions.get(&region).cloned());
         let lost = entry.is_some_and(|entry| entry.lost.is_some());
-        let order = match self.rng.below(5) {
+        let order = match self.rng.below(8) {
             _ if lost => {
                 self.truth.restarts.insert(region);
                 Order::Restart(region)
             }
             0 => Order::Move { region, to: format!("p{place}") },
             1 => Order::Pace(500 + self.rng.below(1_000) as u32),
+            5 => Order::Pause,
+            6 => Order::Resume,
+            7 => Order::Step(1 + self.rng.below(90) as u32),
             2 => Order::Rank((0..self.regions).rev().map(RegionId).collect()),
             3 => {
                 let map = PartitionMap::from_layout(&Layout::columns(self.regions, 9.0)).expect("a plain layout");

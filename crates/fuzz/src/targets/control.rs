@@ -5,7 +5,7 @@ use nimbus_control::{
     Standing, Timeline, ToCoordinator,
 };
 use nimbus_model::{Origin, Rng, Tick};
-use nimbus_runtime::cluster::Post;
+use nimbus_runtime::cluster::{Ask, Post};
 use nimbus_runtime::mesh::{ClusterName, HELLO_BYTES, Hello, ProcessName, Role as MeshRole};
 use nimbus_runtime::reading::Reading;
 use std::sync::Arc;
@@ -128,8 +128,10 @@ pub(super) fn make_roster(rng: &mut Rng) -> Vec<u8> {
 }
 
 pub(super) fn make_post(rng: &mut Rng) -> Vec<u8> {
-    match rng.below(6) {
+    match rng.below(8) {
         0 => Post::Frame(frames::seams(rng)),
+        6 => Post::Asked(rng.next_u64(), Ask::Scene(some_name(rng))),
+        7 => Post::Answered(rng.next_u64(), Err(some_name(rng))),
         1 => Post::ToCoordinator(message(rng)),
         2 => Post::FromCoordinator(FromCoordinator::Roster(Arc::new(some_roster(rng)))),
         3 => Post::ClockAsked(rng.next_u64()),

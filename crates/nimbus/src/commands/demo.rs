@@ -30,7 +30,7 @@ impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<Verdict> {
         let world = worlds::scene(&self.scene, self.servers, 1, 1.0)?;
         let (servers, policy) = (self.servers, self.policy);
-        let config = EmbeddedConfig { servers, policy, scenes: worlds::choice(), ..EmbeddedConfig::new(world) };
+        let config = EmbeddedConfig { servers, policy, scenes: worlds::choice(1, 1.0), ..EmbeddedConfig::new(world) };
         serve(config, &self.serving)
     }
 }

@@ -1,12 +1,9 @@
 //! `nimbus run`: a user's own world in one process, with the viewer in the browser.
 
 use clap::Args;
-use nimbus::gateway::SceneInfo;
-use nimbus::model::World;
-use nimbus::runtime::{EmbeddedCluster, EmbeddedConfig, Scenes, Signals, Web};
+use nimbus::runtime::{EmbeddedCluster, EmbeddedConfig, Signals, Web};
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::exit::Verdict;
 use crate::worlds;
@@ -46,23 +43,9 @@ impl Run {
         if let Some(servers) = self.servers {
             world = worlds::cut_for(world, servers)?;
         }
-        let config = EmbeddedConfig { scenes: only(&world), ..EmbeddedConfig::new(world) };
+        let config = EmbeddedConfig { scenes: worlds::only(&world), ..EmbeddedConfig::new(world) };
         serve(config, &self.serving)
     }
-}
-
-/// A choice of one.
-fn only(world: &World) -> Scenes {
-    let list = vec![SceneInfo { name: world.name.clone(), about: world.about.clone() }];
-    let world = world.clone();
-    let build = move |name: &str, _| {
-        if name == world.name {
-            Ok(world.clone())
-        } else {
-            Err(format!("there is no scene `{name}`; this process runs `{}`", world.name))
-        }
-    };
-    Scenes { list, build: Arc::new(build) }
 }
 
 /// Runs a world until the process is asked to end.

@@ -8,10 +8,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::asks::Ask;
 use super::calendar::Calendar;
+use super::petition::{Next, Petition};
 use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
 use super::store::{Store, Word};
+use super::upcoming::Upcoming;
+use super::worlds::Worlds;
 use crate::balancer::Balancer;
 use crate::clock::Clock;
 use crate::mesh::{Delivery, Mesh, ProcessName, Received, Role};
@@ -69,8 +73,11 @@ pub fn run_coordinator(
         calendar: Calendar::default(),
         ask_time_at: Duration::ZERO,
         balancer: setup.balance.then(|| Balancer::with_lead(&setup.world, setup.map.clone(), BALANCE_LEAD_TICKS)),
+        balanced_era: 1,
         loads: BTreeMap::new(),
         orders: 0,
+        petition: None,
+        worlds: Worlds::new(setup),
         clock,
     };
     let shown: Arc<Mutex<Option<Arc<Roster>>>> = Arc::default();
@@ -83,6 +90,7 @@ pub fn run_coordinator(
         desk.ask_time();
         desk.act(Input::Time, &mut tell);
         desk.balance(&mut tell);
+        desk.carry_on(&mut tell);
         while let Some(word) = desk.store.hear() {
             desk.heed(word, &mut tell);
         }
@@ -117,8 +125,13 @@ struct Desk {
     ask_time_at: Duration,
     /// Plans boundaries, if they are to follow the load.
     balancer: Option<Balancer>,
+    /// The world that it plans for.
+    balanced_era: u16,
     loads: BTreeMap<RegionId, LoadReport>,
     orders: u64,
+    /// The wish of a gateway that is being carried out.
+    petition: Option<Petition>,
+    worlds: Worlds,
     clock: Clock,
 }
 
@@ -143,6 +156,9 @@ impl Desk {
             Some(Post::Load(load)) if self.serves(&received.from, load.region) => {
                 self.loads.insert(load.region, *load);
             }
+            Some(Post::Asked(number, ask)) if received.role == Role::Gateway => {
+                self.take_ask(received.from, number, ask, tell);
+            }
             Some(Post::ToCoordinator(message))
                 if speaks_for_itself(self.core.roster(), &received.from, received.role, &message) =>
             {
@@ -150,6 +166,48 @@ impl Desk {
             }
             _ => {}
         }
+    }
+
+    /// Begins to carry out what a gateway asks, unless something is under way. Only the coordinator that leads answers.
+    fn take_ask(&mut self, from: ProcessName, number: u64, ask: Ask, tell: &mut impl FnMut(String)) {
+        let Some(roster) = self.core.roster().filter(|_| self.core.leads()).cloned() else { return };
+        if self.petition.is_some() {
+            return self.answer(&from, number, Err("another change is under way; wait a moment".to_owned()));
+        }
+        self.orders += 1;
+        let (petition, next) = Petition::new(from, number, ask, &roster, self.orders);
+        self.petition = Some(petition);
+        self.pursue(next, tell);
+        self.carry_on(tell);
+    }
+
+    /// Goes on with what a gateway asked, when its world is there.
+    fn carry_on(&mut self, tell: &mut impl FnMut(String)) {
+        let Some(roster) = self.core.roster().cloned() else { return };
+        let Some(petition) = &mut self.petition else {
+            return self.worlds.keep(Upcoming::of(&roster).worlds());
+        };
+        let next = petition.carry_on(&self.worlds, &roster, self.orders + 1);
+        self.pursue(next, tell);
+    }
+
+    fn pursue(&mut self, next: Next, tell: &mut impl FnMut(String)) {
+        match next {
+            Next::Wait => {}
+            Next::Order(id, order) => {
+                self.orders = id;
+                self.act(Input::Order { id, order }, tell);
+            }
+            Next::Refuse(why) => {
+                if let Some(petition) = self.petition.take() {
+                    self.answer(&petition.from, petition.number, Err(why));
+                }
+            }
+        }
+    }
+
+    fn answer(&self, to: &ProcessName, number: u64, outcome: Result<(), String>) {
+        self.mesh.send(to, Post::Answered(number, outcome).encode(), Delivery::Ordered);
     }
 
     fn serves(&self, process: &ProcessName, region: RegionId) -> bool {
@@ -163,6 +221,13 @@ impl Desk {
         let calm = roster.held().all(|(_, region)| region.moving.is_none()) && roster.changes.is_empty();
         let now_us = self.calendar.shown(Clock::unix_us());
         let tick = roster.timeline.as_ref().zip(now_us).and_then(|(timeline, now_us)| timeline.tick_at(now_us));
+        if self.balancer.is_some() && roster.era != self.balanced_era {
+            // Another world has other limits.
+            let Some(Ok(world)) = self.worlds.ready(&roster.world) else { return };
+            self.balancer = Some(Balancer::with_lead(&world, (*roster.map).clone(), BALANCE_LEAD_TICKS));
+            self.balanced_era = roster.era;
+            self.loads.clear();
+        }
         let (Some(balancer), Some(tick), true) = (self.balancer.as_mut(), tick, calm) else { return };
         if !balancer.is_due(tick) {
             return;
@@ -263,7 +328,12 @@ impl Desk {
                     }
                 }
                 Output::Note(note) => self.note(note, tell),
-                Output::Answer { .. } => {}
+                Output::Answer { id, result } => {
+                    if let Some(petition) = self.petition.take_if(|petition| petition.is(id)) {
+                        let outcome = result.map_err(|error| error.to_string());
+                        self.answer(&petition.from, petition.number, outcome);
+                    }
+                }
             }
         }
     }

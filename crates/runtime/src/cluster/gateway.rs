@@ -1,9 +1,9 @@
 //! A gateway as a process: it lets clients in and shows them what the nodes tell.
 
-use nimbus_control::{Change, Roster};
+use nimbus_control::{Change as Announced, Roster};
 use nimbus_gateway::{Gateway, GatewayConfig};
 use nimbus_model::Tick;
-use nimbus_space::PartitionMap;
+use nimbus_node::Change;
 use nimbus_wire::{Address, GatewayId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,9 +12,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
+use super::asks::Asks;
 use super::member::{Heard, Member};
 use super::setup::{ClusterError, ClusterSetup};
+use super::upcoming::{Upcoming, in_full};
+use super::worlds::Worlds;
 use crate::board::{Board, GatewayReading};
+use crate::clock::Clock;
+use crate::council::{Council, CouncilDesk, News};
 use crate::doors::Doors;
 use crate::embedded::{ClusterHandle, Scenes};
 use crate::gateway_thread::{ClientEvent, EVENTS_MAX, GatewayThread};
@@ -40,9 +45,16 @@ pub struct GatewayProcess {
     /// What clients do; here until the gateway itself has begun.
     events: Option<mpsc::Receiver<ClientEvent>>,
     thread: Option<JoinHandle<()>>,
-    /// Where partitions are announced to the gateway, and the epoch of the newest that was.
-    maps: Option<std::sync::mpsc::Sender<PartitionMap>>,
-    map_epoch: u32,
+    worlds: Worlds,
+    /// What clients ask of the coordinator.
+    asks: Asks,
+    /// Where the gateway hears what was decided, once it has begun.
+    council: Option<CouncilDesk>,
+    /// The newest world and the newest partition of it that the gateway was told.
+    told: (u16, u32),
+    /// The newest roster of which everything has been told.
+    heeded: u64,
+    clock: Clock,
     handle: ClusterHandle,
     _operator: Option<Operator>,
 }
@@ -52,7 +64,7 @@ impl GatewayProcess {
     pub fn start(setup: &ClusterSetup, name: &ProcessName, token: u64) -> Result<GatewayProcess, ClusterError> {
         let member = Member::new(setup, name, Role::Gateway, token)?;
         let links = Links::default();
-        let pace = Arc::new(Pace::RealTime(RealTime::start(Tick(0), setup.world.tick_hz)));
+        let pace = Arc::new(Pace::RealTime(RealTime::common()));
         let (events, inbound) = mpsc::channel(EVENTS_MAX);
         let shown = GatewayReading {
             alive: true,
@@ -75,25 +87,40 @@ impl GatewayProcess {
             board,
             events: Some(inbound),
             thread: None,
-            maps: None,
-            map_epoch: setup.map.epoch(),
+            worlds: Worlds::new(setup),
+            asks: Asks::new(token),
+            council: None,
+            told: (0, 0),
+            heeded: 0,
+            clock: Clock::start(),
             handle,
             _operator: operator,
         })
     }
 
-    /// Begins to listen to servers, under the number that this start of the process has.
+    /// Begins to listen to servers, under the number that this start of the process has, with the world that is in force.
     fn begin(&mut self, roster: &Roster) -> Result<(), ClusterError> {
-        let (Some(process), Some(events)) = (self.member.process(), self.events.take()) else { return Ok(()) };
-        self.map_epoch = roster.map.epoch();
+        let Some(process) = self.member.process().filter(|_| self.events.is_some()) else { return Ok(()) };
+        let world = match self.worlds.ready(&roster.world) {
+            None => return Ok(()),
+            Some(Ok(world)) => world,
+            Some(Err(why)) => return Err(ClusterError::World(roster.world.clone(), why)),
+        };
+        let Some(events) = self.events.take() else { return Ok(()) };
+        self.told = (roster.era, roster.map.epoch());
         let id = GatewayId(process.0);
         let durable = self.setup.count(Role::Node) > 1;
         let config = GatewayConfig { id, durable, ..GatewayConfig::default() };
-        let world = self.setup.world.clone();
-        let (announce, maps) = std::sync::mpsc::channel();
-        self.maps = Some(announce);
+        let (council, desk) = Council::open();
+        self.council = Some(desk);
         let thread = GatewayThread {
-            gateway: Gateway::new(config, Vec::new(), world.clone(), roster.era, (*roster.map).clone()),
+            gateway: Gateway::new(
+                config,
+                self.setup.scenes.list.clone(),
+                world.clone(),
+                roster.era,
+                (*roster.map).clone(),
+            ),
             pace: self.pace.clone(),
             links: self.links.clone(),
             inbox: self.links.open(Address::Gateway(id)),
@@ -107,28 +134,62 @@ impl GatewayProcess {
             next_world: None,
             queues: BTreeMap::new(),
             balancer: None,
-            maps: Some(maps),
+            council: Some(council),
         };
         let spawned = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || thread.run());
         self.thread = Some(spawned.map_err(|error| ClusterError::Io("gateway".to_owned(), error))?);
         Ok(())
     }
 
-    /// Passes on partitions that are announced.
-    fn announce(&mut self, roster: &Roster) {
-        let announced = roster.changes.iter().filter_map(|change| match change {
-            Change::Map(map) => Some(map),
-            Change::Load { .. } => None,
-        });
-        for map in announced.chain([&roster.map]) {
-            if map.epoch() > self.map_epoch
-                && let Some(maps) = &self.maps
-            {
-                self.map_epoch = map.epoch();
-                // A gateway whose thread has ended shows nothing any more.
-                _ = maps.send((**map).clone());
+    /// Tells the gateway of worlds and partitions that it has not been told. False when something has to wait.
+    fn announce(&mut self, roster: &Roster) -> bool {
+        let Some(council) = &self.council else { return false };
+        let upcoming = Upcoming::of(roster);
+        self.worlds.keep(upcoming.worlds());
+        let present = (roster.era == self.told.0).then(|| Announced::Map(roster.map.clone()));
+        for change in present.into_iter().chain(upcoming.after(self.told.0, Tick(0))) {
+            let news = match &change {
+                Announced::Load { era, .. } => *era > self.told.0,
+                Announced::Map(map) => map.epoch() > self.told.1,
+            };
+            if !news {
+                continue;
+            }
+            // One whose world is still being made is told at a later turn.
+            let Some(change) = in_full(&change, |name| self.worlds.ready(name)) else { return false };
+            let news = match change {
+                Ok(Change::Map(map)) => {
+                    self.told.1 = map.epoch();
+                    News::Map(map)
+                }
+                Ok(Change::Load { at, era, world, map }) => {
+                    self.told = (era, map.epoch());
+                    News::Load { at, era, world, map }
+                }
+                Err(why) => {
+                    eprintln!("nimbus: {why}");
+                    return true;
+                }
+            };
+            // A gateway whose thread has ended shows nothing any more.
+            _ = council.news.send(news);
+        }
+        true
+    }
+
+    /// Passes on what clients ask of the coordinator, and tells those who wait in vain.
+    fn ask(&mut self) {
+        let Some(council) = &self.council else { return };
+        let now = self.clock.now();
+        let mut answers = self.asks.expired(now);
+        for wish in council.wishes.try_iter() {
+            match self.asks.open(wish, now) {
+                Ok((number, ask)) => self.member.ask(number, ask),
+                Err(refused) => answers.push(refused),
             }
         }
+        // A gateway whose thread has ended has no clients any more.
+        answers.into_iter().for_each(|answer| _ = council.news.send(answer));
     }
 
     /// A way in for clients.
@@ -152,22 +213,28 @@ impl GatewayProcess {
         let mesh = self.member.mesh.clone();
         mesh.wait(POLL);
         let mut outcome = Ok(());
-        let mut news = None;
         mesh.drain(|received| match self.member.hear(received) {
             Ok(Heard::Frame(to, bytes)) => _ = self.links.deliver(to, || bytes),
-            Ok(Heard::Roster(roster)) => news = Some(roster),
+            Ok(Heard::Roster(_)) => self.links.route(&mesh, self.member.routes()),
             Ok(Heard::Shown(shown)) => {
                 let gauge = self.gauges.iter().find(|gauge| gauge.read().region == shown.region);
                 gauge.into_iter().for_each(|gauge| gauge.write(|reading| reading.see(shown.clone())));
             }
+            Ok(Heard::Answered(number, outcome)) => {
+                if let (Some(answer), Some(council)) = (self.asks.close(number, outcome), &self.council) {
+                    _ = council.news.send(answer);
+                }
+            }
             Ok(Heard::Nothing | Heard::Left) => {}
             Err(error) => outcome = Err(error),
         });
-        if let Some(roster) = news {
+        if let Some(roster) = self.member.roster().filter(|roster| self.heeded < roster.revision) {
             self.begin(&roster)?;
-            self.announce(&roster);
-            self.links.route(&mesh, self.member.routes());
+            if self.announce(&roster) {
+                self.heeded = roster.revision;
+            }
         }
+        self.ask();
         if let Some(time) = self.pace.real_time() {
             self.member.align(time);
         }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::asks::Ask;
 use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
 use crate::clock::Clock;
@@ -22,8 +23,6 @@ use crate::reading::Shown;
 const BEAT_EVERY: Duration = Duration::from_millis(100);
 /// How long the connection to a process is kept that is a member no more.
 const LISTEN_TO_FORMER: Duration = Duration::from_secs(15);
-/// A timeline that is off by less is left alone.
-const OFF_MAX: Duration = Duration::from_micros(500);
 
 /// What a message amounts to.
 pub(super) enum Heard {
@@ -33,6 +32,8 @@ pub(super) enum Heard {
     Roster(Arc<Roster>),
     /// A server shows itself.
     Shown(Shown),
+    /// The coordinator answers a wish.
+    Answered(u64, Result<(), String>),
     /// It has left, as it wanted.
     Left,
     /// Nothing that concerns others.
@@ -90,7 +91,12 @@ impl Member {
         self.process
     }
 
-    /// The newest roster it has; zero before the first.
+    /// The newest roster it has.
+    pub(super) fn roster(&self) -> Option<Arc<Roster>> {
+        self.roster.clone()
+    }
+
+    /// The revision of the newest roster it has; zero before the first.
     pub(super) fn revision(&self) -> u64 {
         self.roster.as_ref().map_or(0, |roster| roster.revision)
     }
@@ -116,6 +122,7 @@ impl Member {
             {
                 return Ok(Heard::Shown(shown));
             }
+            Some(Post::Answered(number, outcome)) if from_coordinator => return Ok(Heard::Answered(number, outcome)),
             Some(Post::ClockTold(sent, clock)) if from_coordinator => {
                 self.offset.note(sent, clock, Clock::unix_us());
             }
@@ -198,7 +205,16 @@ impl Member {
 
     /// Tells coordinators what a server costs and where.
     pub(super) fn tell_load(&self, load: LoadReport) {
-        let bytes = Post::Load(Box::new(load)).encode();
+        self.tell_coordinators(&Post::Load(Box::new(load)));
+    }
+
+    /// Asks coordinators for a change of the clock or the world; the one that leads answers.
+    pub(super) fn ask(&self, number: u64, ask: Ask) {
+        self.tell_coordinators(&Post::Asked(number, ask));
+    }
+
+    fn tell_coordinators(&self, post: &Post) {
+        let bytes = post.encode();
         for name in self.setup.peers(|role| role == Role::Coordinator).keys() {
             self.mesh.send(name, bytes.clone(), Delivery::Ordered);
         }
@@ -232,14 +248,7 @@ impl Member {
     /// Brings a timeline into line with the roster's, by the coordinator's clock.
     pub(super) fn align(&self, time: &RealTime) {
         let Some(timeline) = self.roster.as_ref().and_then(|roster| roster.timeline.as_ref()) else { return };
-        let now_us = Clock::unix_us().saturating_add_signed(self.offset.ahead_us().unwrap_or(0));
-        let next = timeline.tick_at(now_us).map_or(Tick(0), Tick::next);
-        let wait = Duration::from_micros(timeline.due_us(next).saturating_sub(now_us));
-        let moment = time.now() + wait;
-        let planned = time.look(|timeline, _| timeline.when(next));
-        if planned.is_none_or(|planned| planned.abs_diff(moment) > OFF_MAX) {
-            time.with(|timeline, now| timeline.align(next, moment, now));
-        }
+        time.follow(timeline, Clock::unix_us().saturating_add_signed(self.offset.ahead_us().unwrap_or(0)));
     }
 
     /// Where everybody is who does not live in this process.

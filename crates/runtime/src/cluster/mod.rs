@@ -3,6 +3,7 @@
 //! Every process has the same picture, the roster, from the coordinator, and does what it says. Bodies never wait for
 //! the coordinator: it can be away for as long as nothing else changes.
 
+mod asks;
 mod calendar;
 mod coordinator;
 mod desk;
@@ -12,10 +13,14 @@ mod file_store;
 mod gateway;
 mod member;
 mod node;
+mod petition;
 mod post;
 mod setup;
 mod store;
+mod upcoming;
+mod worlds;
 
+pub use asks::Ask;
 pub use coordinator::run_coordinator;
 pub use etcd_store::forget_roster;
 pub use gateway::GatewayProcess;

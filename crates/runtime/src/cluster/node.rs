@@ -13,6 +13,8 @@ use tokio::sync::mpsc::{Sender, channel};
 use super::desk::Desk;
 use super::member::{Heard, Member};
 use super::setup::{ClusterError, ClusterSetup};
+use super::upcoming::{Upcoming, in_full};
+use super::worlds::Worlds;
 use crate::clock::Clock;
 use crate::errand::{Errand, ErrandDesk, Errands};
 use crate::links::Links;
@@ -35,7 +37,7 @@ struct Served {
     door: Sender<Change>,
     errands: ErrandDesk,
     /// Changes that it has been told.
-    told: Vec<Change>,
+    told: Vec<Announced>,
     gauge: Gauge,
     /// The last tick that gateways have been shown.
     shown: Tick,
@@ -51,6 +53,9 @@ struct Host {
     kept: BTreeMap<RegionId, (Keep, Backup)>,
     /// Regions whose server could not come into being, and the epoch of it.
     failed: BTreeMap<RegionId, u32>,
+    worlds: Worlds,
+    /// A change waits until its world is made.
+    awaits_world: bool,
     desk: Desk,
 }
 
@@ -72,6 +77,8 @@ pub fn run_node(
         served: BTreeMap::new(),
         kept: BTreeMap::new(),
         failed: BTreeMap::new(),
+        worlds: Worlds::new(setup),
+        awaits_world: false,
         desk: Desk::default(),
     };
     let facts = host.desk.facts(host.links.clone(), host.member.mesh.clone());
@@ -112,7 +119,7 @@ impl Host {
             Ok(Heard::Frame(to, bytes)) => self.take(to, bytes),
             Ok(Heard::Roster(roster)) => newest = Some(roster),
             Ok(Heard::Left) => outcome = Ok(true),
-            Ok(Heard::Nothing | Heard::Shown(_)) => {}
+            Ok(Heard::Nothing | Heard::Shown(_) | Heard::Answered(..)) => {}
             Err(error) => outcome = Err(error),
         });
         if outcome? {
@@ -120,6 +127,8 @@ impl Host {
         }
         if let Some(roster) = newest {
             self.follow(&roster, tell)?;
+        } else if let Some(roster) = self.member.roster().filter(|_| self.awaits_world) {
+            self.announce(&roster);
         }
         if let Some(time) = self.pace.as_deref().and_then(Pace::real_time) {
             self.member.align(time);
@@ -171,7 +180,7 @@ impl Host {
             self.cease(region);
         }
         if roster.timeline.is_some() && self.pace.is_none() {
-            let time = RealTime::start(Tick(0), self.setup.world.tick_hz);
+            let time = RealTime::common();
             self.member.align(&time);
             self.pace = Some(Arc::new(Pace::RealTime(time)));
         }
@@ -201,6 +210,7 @@ impl Host {
     /// Begins to serve a region.
     fn serve(&mut self, roster: &Roster, duty: Serve, tell: &mut impl FnMut(String)) -> Result<(), ClusterError> {
         let Some(pace) = self.pace.clone() else { return Ok(()) };
+        let upcoming = Upcoming::of(roster);
         let make: Box<dyn FnOnce() -> Result<Node, String> + Send> = match duty.birth {
             Birth::World => {
                 let config = NodeConfig {
@@ -209,8 +219,11 @@ impl Host {
                     durable: self.setup.count(Role::Node) > 1,
                     ..NodeConfig::new(duty.region)
                 };
-                let (world, era, map) = (self.setup.world.clone(), roster.era, (*roster.map).clone());
-                Box::new(move || Ok(Node::new(config, world, era, map, Tick(0))))
+                let (its, worlds) = (upcoming.clone(), self.worlds.clone());
+                Box::new(move || {
+                    let world = worlds.wait(&its.world)?;
+                    Ok(Node::new(config, world, its.era, (*its.map).clone(), Tick(0)))
+                })
             }
             Birth::Promoted { life } => match self.kept.remove(&duty.region) {
                 Some((keep, backup)) if keep.life == life => {
@@ -228,15 +241,20 @@ impl Host {
         let gauge = Gauge::new(duty.region);
         gauge.write(|reading| reading.load_wanted = self.setup.balance);
         let (links, inbox) = (self.links.clone(), self.links.open(Address::Region(duty.region)));
-        // Which partition holds at which tick must be known before the first tick is run: a server that takes over
-        // makes up for ticks in which others went by a new one.
-        let told: Vec<Change> = announced_maps(roster).collect();
-        let (its_gauge, its_changes) = (gauge.clone(), told.clone());
+        // Which world and partition hold at which tick must be known before the first tick is run: a server that takes
+        // over makes up for ticks in which others went by a new one.
+        let told = roster.changes.clone();
+        let (its_gauge, worlds) = (gauge.clone(), self.worlds.clone());
         let run = move || {
             // A backup may take a while to become a server, and several may do so at once.
             let node = make().and_then(|mut node| {
-                let all = its_changes.into_iter().all(|change| node.schedule(change));
-                if all { Ok(node) } else { Err("too many changes are announced".to_owned()) }
+                for change in upcoming.after(node.era(), node.now()) {
+                    let change = in_full(&change, |name| Some(worlds.wait(name))).transpose()?;
+                    if !change.is_none_or(|change| node.schedule(change)) {
+                        return Err("too many changes are announced".to_owned());
+                    }
+                }
+                Ok(node)
             });
             let node = match node {
                 Ok(node) => node,
@@ -276,15 +294,29 @@ impl Host {
         Ok(())
     }
 
-    /// Tells every server the changes that it has not been told.
+    /// Tells every server the changes that it has not been told, up to the first whose world is still being made.
     fn announce(&mut self, roster: &Roster) {
-        let announced: Vec<Change> = announced_maps(roster).collect();
+        self.awaits_world = false;
+        self.worlds.keep(Upcoming::of(roster).worlds());
         for served in self.served.values_mut() {
-            served.told.retain(|change| announced.contains(change));
-            for change in &announced {
-                if !served.told.contains(change) && served.door.try_send(change.clone()).is_ok() {
-                    served.told.push(change.clone());
+            served.told.retain(|change| roster.changes.contains(change));
+            for change in &roster.changes {
+                if served.told.contains(change) {
+                    continue;
                 }
+                let told = match in_full(change, |name| self.worlds.ready(name)) {
+                    Some(Ok(full)) => served.door.try_send(full).is_ok(),
+                    Some(Err(why)) => {
+                        eprintln!("nimbus: {} goes on as it is: {why}", served.duty.region);
+                        true
+                    }
+                    None => false,
+                };
+                if !told {
+                    self.awaits_world = true;
+                    break;
+                }
+                served.told.push(change.clone());
             }
         }
     }
@@ -306,14 +338,6 @@ impl Host {
         let regions: Vec<RegionId> = self.served.keys().copied().collect();
         regions.into_iter().for_each(|region| self.cease(region));
     }
-}
-
-/// Partitions that are announced. Another world would need its content, which the roster does not have.
-fn announced_maps(roster: &Roster) -> impl Iterator<Item = Change> {
-    roster.changes.iter().filter_map(|change| match change {
-        Announced::Map(map) => Some(Change::Map((**map).clone())),
-        Announced::Load { .. } => None,
-    })
 }
 
 fn reports(served: &BTreeMap<RegionId, Served>, failed: &BTreeMap<RegionId, u32>) -> Vec<RegionReport> {

@@ -3,6 +3,7 @@
 use nimbus_control::{FromCoordinator, LoadReport, ToCoordinator};
 use nimbus_model::coding;
 
+use super::asks::Ask;
 use crate::reading::Shown;
 
 const TO_COORDINATOR: u8 = 0xf0;
@@ -11,6 +12,8 @@ const CLOCK_ASKED: u8 = 0xf2;
 const CLOCK_TOLD: u8 = 0xf3;
 const SHOWN: u8 = 0xf4;
 const LOAD: u8 = 0xf5;
+const ASKED: u8 = 0xf6;
+const ANSWERED: u8 = 0xf7;
 
 /// One message between processes.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +32,10 @@ pub enum Post {
     Shown(Shown),
     /// What a server costs and where, for whoever plans boundaries.
     Load(Box<LoadReport>),
+    /// A gateway asks for a change of the clock or the world, under a number of its own.
+    Asked(u64, Ask),
+    /// The number again, and what became of it.
+    Answered(u64, Result<(), String>),
 }
 
 impl Post {
@@ -41,6 +48,8 @@ impl Post {
             Post::FromCoordinator(message) => tagged(FROM_COORDINATOR, &message.encode()),
             Post::ClockAsked(sent) => tagged(CLOCK_ASKED, &sent.to_le_bytes()),
             Post::Load(report) => tagged(LOAD, &coding::write(report)),
+            Post::Asked(number, ask) => tagged(ASKED, &coding::write(&(number, ask))),
+            Post::Answered(number, outcome) => tagged(ANSWERED, &coding::write(&(number, outcome))),
             Post::Shown(shown) => tagged(SHOWN, &coding::write(shown)),
             Post::ClockTold(sent, clock) => tagged(CLOCK_TOLD, &[sent.to_le_bytes(), clock.to_le_bytes()].concat()),
         }
@@ -57,6 +66,8 @@ impl Post {
             CLOCK_TOLD if body.len() == 16 => Some(Post::ClockTold(number(0)?, number(8)?)),
             LOAD => coding::read(body).ok().map(Post::Load),
             SHOWN => coding::read(body).ok().map(Post::Shown),
+            ASKED => coding::read(body).ok().map(|(number, ask)| Post::Asked(number, ask)),
+            ANSWERED => coding::read(body).ok().map(|(number, outcome)| Post::Answered(number, outcome)),
             tag if tag < TO_COORDINATOR => Some(Post::Frame(bytes)),
             _ => None,
         }
@@ -79,6 +90,8 @@ mod tests {
             Post::ClockAsked(7),
             Post::ClockTold(7, u64::MAX),
             Post::Shown(Reading::default().shown(Tick(0))),
+            Post::Asked(8, Ask::Scene("rain".to_owned())),
+            Post::Answered(8, Err("not now".to_owned())),
         ];
         for post in posts {
             assert_eq!(Post::decode(post.encode()), Some(post));

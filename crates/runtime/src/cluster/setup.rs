@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::embedded::Scenes;
 use crate::etcd::{EtcdConfig, EtcdError};
 use crate::http::BindError;
 use crate::mesh::{
@@ -49,6 +50,8 @@ pub struct ClusterSetup {
     pub world: Arc<World>,
     /// Its first partition.
     pub map: PartitionMap,
+    /// The worlds that it can change to, made for as many regions as that has.
+    pub scenes: Scenes,
     /// Where coordinators keep the roster.
     pub store: StoreSetup,
 }
@@ -88,6 +91,9 @@ pub enum ClusterError {
     /// The world cannot be run.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// The world that runs is not known here.
+    #[error("the world `{0}` that this cluster runs cannot be made here: {1}; give every process the same file")]
+    World(String, String),
     /// The coordinator cannot work.
     #[error("the coordinator cannot start: {0}")]
     Coordinator(String),
