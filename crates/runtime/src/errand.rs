@@ -1,7 +1,7 @@
 //! What one server is asked to do apart from its work: whom to tell, when to stop, what it owns at a tick.
 
 use nimbus_model::{Nid, RegionId, Tick};
-use nimbus_node::Node;
+use nimbus_node::{Node, Part};
 use nimbus_wire::GatewayId;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -32,6 +32,8 @@ pub(crate) enum Errand {
     Gateways(Vec<GatewayId>),
     /// Run no tick after this one; none takes that back.
     StopAfter(Option<Tick>),
+    /// What are you, as a part of a checkpoint, after this tick? Of a tick that is past, it answers for the last one.
+    Contribute(Tick, SyncSender<Part>),
     /// What do you own after this tick? Of a tick that is past, it answers for the last one.
     Census(Tick, SyncSender<Census>),
 }
@@ -52,7 +54,13 @@ impl ErrandDesk {
 pub(crate) struct Errands {
     inbox: Option<Receiver<Errand>>,
     stop_after: Option<Tick>,
-    questions: Vec<(Tick, SyncSender<Census>)>,
+    questions: Vec<(Tick, Question)>,
+}
+
+/// Something that waits for its tick.
+enum Question {
+    Census(SyncSender<Census>),
+    Contribution(SyncSender<Part>),
 }
 
 impl Errands {
@@ -64,12 +72,13 @@ impl Errands {
 
     /// Takes what has been handed in.
     pub(crate) fn take(&mut self, node: &mut Node) {
-        for errand in self.inbox.iter().flat_map(Receiver::try_iter) {
+        let errands: Vec<Errand> = self.inbox.iter().flat_map(Receiver::try_iter).collect();
+        for errand in errands {
             match errand {
                 Errand::Gateways(gateways) => node.set_gateways(gateways),
                 Errand::StopAfter(tick) => self.stop_after = tick,
-                Errand::Census(at, answer) if self.questions.len() < QUESTIONS_MAX => self.questions.push((at, answer)),
-                Errand::Census(..) => {}
+                Errand::Census(at, answer) => self.note(at, Question::Census(answer)),
+                Errand::Contribute(at, answer) => self.note(at, Question::Contribution(answer)),
             }
         }
         self.answer(node);
@@ -84,12 +93,20 @@ impl Errands {
     pub(crate) fn answer(&mut self, node: &Node) {
         self.questions.retain(|(at, answer)| {
             let due = node.now() >= *at;
-            if due {
-                // Whoever asked may have lost patience.
-                _ = answer.try_send(census(node));
+            // Whoever asked may have lost patience.
+            match answer {
+                _ if !due => {}
+                Question::Census(answer) => _ = answer.try_send(census(node)),
+                Question::Contribution(answer) => _ = answer.try_send(node.contribution()),
             }
             !due
         });
+    }
+
+    fn note(&mut self, at: Tick, question: Question) {
+        if self.questions.len() < QUESTIONS_MAX {
+            self.questions.push((at, question));
+        }
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Facts {
     pub metrics: Box<dyn Fn() -> String + Send + Sync>,
     /// Everything else, by path. A page may wait for an answer of another thread.
     pub pages: BTreeMap<&'static str, Page>,
+    /// What can be done here, by path; asked for with POST.
+    pub acts: BTreeMap<&'static str, Page>,
 }
 
 /// An endpoint that runs; it ends when dropped.
@@ -50,7 +52,7 @@ impl Operator {
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
             .route("/metrics", get(metrics))
-            .fallback(get(page))
+            .fallback(get(page).post(act))
             .with_state(Arc::new(facts));
         runtime.spawn(async move {
             // Serving ends with the runtime; it does not fail by itself.
@@ -84,18 +86,30 @@ async fn metrics(State(facts): State<Arc<Facts>>) -> Response {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], (facts.metrics)()).into_response()
 }
 
-async fn page(
-    State(facts): State<Arc<Facts>>,
-    uri: Uri,
-    Query(arguments): Query<BTreeMap<String, String>>,
-) -> Response {
+type Arguments = Query<BTreeMap<String, String>>;
+
+async fn page(State(facts): State<Arc<Facts>>, uri: Uri, Query(arguments): Arguments) -> Response {
     let path = uri.path().to_owned();
     if !facts.pages.contains_key(path.as_str()) {
         let known: Vec<&str> = facts.pages.keys().copied().collect();
         let text = format!("there is no such page; there are /healthz, /readyz, /metrics, {}\n", known.join(", "));
         return (StatusCode::NOT_FOUND, text).into_response();
     }
-    let answer = tokio::task::spawn_blocking(move || facts.pages.get(path.as_str()).map(|page| page(&arguments))).await;
+    answer(move || facts.pages.get(path.as_str()).map(|page| page(&arguments))).await
+}
+
+async fn act(State(facts): State<Arc<Facts>>, uri: Uri, Query(arguments): Arguments) -> Response {
+    let path = uri.path().to_owned();
+    if !facts.acts.contains_key(path.as_str()) {
+        let known: Vec<&str> = facts.acts.keys().copied().collect();
+        let text = format!("this cannot be done here; what can: {}\n", known.join(", "));
+        return (StatusCode::NOT_FOUND, text).into_response();
+    }
+    answer(move || facts.acts.get(path.as_str()).map(|act| act(&arguments))).await
+}
+
+async fn answer(work: impl FnOnce() -> Option<Result<Value, String>> + Send + 'static) -> Response {
+    let answer = tokio::task::spawn_blocking(work).await;
     match answer {
         Ok(Some(Ok(value))) => axum::Json(value).into_response(),
         Ok(Some(Err(why))) => (StatusCode::BAD_REQUEST, why + "\n").into_response(),
@@ -112,8 +126,12 @@ mod tests {
     use std::net::{Ipv4Addr, TcpStream};
 
     fn ask(operator: &Operator, path: &str) -> String {
+        send(operator, "GET", path)
+    }
+
+    fn send(operator: &Operator, method: &str, path: &str) -> String {
         let mut stream = TcpStream::connect(operator.address()).unwrap();
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        write!(stream, "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
@@ -129,6 +147,7 @@ mod tests {
             unready: Box::new(|| Some("no roster yet".to_owned())),
             metrics: Box::new(|| "nimbus_x 1\n".to_owned()),
             pages: BTreeMap::from([("/api/next", sum)]),
+            acts: BTreeMap::from([("/api/end", Box::new(|_: &_| Err("not now".to_owned())) as Page)]),
         };
         let operator = Operator::start((Ipv4Addr::LOCALHOST, 0).into(), facts).unwrap();
         for (path, status, text) in [
@@ -141,6 +160,10 @@ mod tests {
         ] {
             let answer = ask(&operator, path);
             assert!(answer.starts_with(&format!("HTTP/1.1 {status}")) && answer.contains(text), "{path}: {answer}");
+        }
+        for (method, path, status) in [("GET", "/api/end", "404"), ("POST", "/api/end", "400"), ("POST", "/x", "404")] {
+            let answer = send(&operator, method, path);
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{method} {path}: {answer}");
         }
     }
 }

@@ -1,15 +1,17 @@
 //! The coordinator as a process: its core, a store, and the mesh.
 
 use nimbus_control::{
-    Config, Coordinator, Genesis, Input, Link, LoadReport, Note, Order, Output, Role as Part, Roster, ToCoordinator,
+    Beginning, Config, Coordinator, Genesis, Input, Link, LoadReport, Note, Order, Output, Role as Part, Roster, ToCoordinator,
 };
 use nimbus_model::RegionId;
 use std::collections::BTreeMap;
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::asks::Ask;
 use super::calendar::Calendar;
+use super::checkpointing::{Checkpointing, Now, OrderDesk};
 use super::petition::{Next, Petition};
 use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
@@ -30,6 +32,8 @@ const POLL: Duration = Duration::from_millis(20);
 const POLL_ASKED: Duration = Duration::from_millis(2);
 /// How often a coordinator that is elected and does not lead is told so again.
 const LEAD_AGAIN: Duration = Duration::from_secs(1);
+/// How long somebody who orders a checkpoint waits at the most.
+const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(60);
 /// How often one that follows asks what time it is.
 const CLOCK_EVERY: Duration = Duration::from_millis(200);
 
@@ -47,6 +51,11 @@ pub fn run_coordinator(
         world: setup.world.name.clone(),
         map: Arc::new(setup.map.clone()),
         tick_hz: setup.world.tick_hz,
+        standing: setup.restored.as_ref().map_or(Beginning::NEW, |restored| Beginning {
+            tick: restored.checkpoint.tick,
+            era: restored.checkpoint.era,
+            issued: restored.manifest.issued,
+        }),
     };
     let config = Config {
         unix_us_at_zero: Clock::unix_us().saturating_sub(clock.now().as_micros() as u64),
@@ -56,7 +65,9 @@ pub fn run_coordinator(
     let core = Coordinator::new(config).map_err(|invalid| ClusterError::Coordinator(invalid.to_string()))?;
     let store = Store::open(setup, name, token)?;
     let mesh = setup.connect(name, Role::Coordinator)?;
+    let (checkpointing, order_desk) = Checkpointing::new(setup.checkpoints.clone());
     let mut desk = Desk {
+        checkpointing,
         core,
         store,
         mesh,
@@ -81,7 +92,7 @@ pub fn run_coordinator(
         clock,
     };
     let shown: Arc<Mutex<Option<Arc<Roster>>>> = Arc::default();
-    let _operator = setup.operators.get(name).map(|at| Operator::start(*at, facts(&shown))).transpose()?;
+    let _operator = setup.operators.get(name).map(|at| Operator::start(*at, facts(&shown, order_desk))).transpose()?;
     while !ends() {
         let mesh = desk.mesh.clone();
         mesh.wait(if desk.store.is_asked() { POLL_ASKED } else { POLL });
@@ -91,6 +102,7 @@ pub fn run_coordinator(
         desk.act(Input::Time, &mut tell);
         desk.balance(&mut tell);
         desk.carry_on(&mut tell);
+        desk.checkpoint(&mut tell);
         while let Some(word) = desk.store.hear() {
             desk.heed(word, &mut tell);
         }
@@ -100,6 +112,7 @@ pub fn run_coordinator(
 }
 
 struct Desk {
+    checkpointing: Checkpointing,
     core: Coordinator,
     store: Store,
     mesh: Arc<Mesh>,
@@ -155,6 +168,9 @@ impl Desk {
             }
             Some(Post::Load(load)) if self.serves(&received.from, load.region) => {
                 self.loads.insert(load.region, *load);
+            }
+            Some(Post::Contributed(name, outcome)) if received.role == Role::Node => {
+                self.checkpointing.hear(&name, outcome, tell);
             }
             Some(Post::Asked(number, ask)) if received.role == Role::Gateway => {
                 self.take_ask(received.from, number, ask, tell);
@@ -213,6 +229,19 @@ impl Desk {
     fn serves(&self, process: &ProcessName, region: RegionId) -> bool {
         let server = |roster: &Arc<Roster>| Some(roster.member(roster.regions.get(&region)?.server)?.name.clone());
         self.roster().and_then(server).is_some_and(|name| name == process.as_str())
+    }
+
+    /// Makes checkpoints when they are ordered or due, while it leads.
+    fn checkpoint(&mut self, tell: &mut impl FnMut(String)) {
+        let Some(roster) = self.core.roster().filter(|_| self.core.leads()).cloned() else {
+            return self.checkpointing.give_up(tell);
+        };
+        let now_us = self.calendar.shown(Clock::unix_us());
+        let tick = roster.timeline.as_ref().zip(now_us).and_then(|(timeline, now_us)| timeline.tick_at(now_us));
+        let (Some(tick), Some(Ok(world))) = (tick, self.worlds.ready(&roster.world)) else { return };
+        let mesh = self.mesh.clone();
+        let now = Now { at: self.clock.now(), roster: &roster, tick, world: &world };
+        self.checkpointing.turn(&now, |to, post| _ = mesh.send(to, post.encode(), Delivery::Ordered), tell);
     }
 
     /// Has boundaries follow the load, while it leads.
@@ -367,17 +396,25 @@ fn speaks_for_itself(roster: Option<&Arc<Roster>>, from: &ProcessName, role: Rol
     }
 }
 
-/// What operators may ask of a coordinator: the roster, which says who serves what, who is protected, and what is lost.
-fn facts(shown: &Arc<Mutex<Option<Arc<Roster>>>>) -> Facts {
+/// What operators may ask of a coordinator: the roster, which says who serves what, who is protected, and what is lost;
+/// and a checkpoint.
+fn facts(shown: &Arc<Mutex<Option<Arc<Roster>>>>, checkpoints: OrderDesk) -> Facts {
     let read = |shown: &Mutex<Option<Arc<Roster>>>| shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let (ready, figures, page) = (shown.clone(), shown.clone(), shown.clone());
     let page: Page = Box::new(move |_| {
         let roster = read(&page).ok_or("it has read no roster yet")?;
         serde_json::to_value(&*roster).map_err(|error| error.to_string())
     });
+    let checkpoint: Page = Box::new(move |_| {
+        let (answer, outcome) = sync_channel(1);
+        checkpoints.try_send(answer).map_err(|_| "too many checkpoints are ordered; order again later")?;
+        let manifest = outcome.recv_timeout(CHECKPOINT_PATIENCE).map_err(|_| "it takes too long; look at the log")??;
+        serde_json::to_value(manifest).map_err(|error| error.to_string())
+    });
     Facts {
         unready: Box::new(move || read(&ready).is_none().then(|| "it has read no roster yet".to_owned())),
         metrics: Box::new(move || read(&figures).map_or_else(String::new, |roster| metrics::render_roster(&roster))),
         pages: BTreeMap::from([("/api/roster", page)]),
+        acts: BTreeMap::from([("/api/checkpoint", checkpoint)]),
     }
 }

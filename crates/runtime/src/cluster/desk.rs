@@ -1,13 +1,15 @@
 //! What operators can ask of a node: the regions it serves, and what each owns at one tick.
 
 use nimbus_model::{RegionId, Tick};
+use nimbus_node::Part;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::checkpoints::{Checkpoints, Filed};
 use crate::errand::{Census, Errand, ErrandDesk};
 use crate::links::Links;
 use crate::mesh::Mesh;
@@ -67,6 +69,7 @@ impl Desk {
                 metrics::render_node(&figures.readings(), &links, &mesh.stats(), misplaced)
             }),
             pages: BTreeMap::from([("/api/regions", regions), ("/api/census", census)]),
+            acts: BTreeMap::new(),
         }
     }
 
@@ -112,16 +115,41 @@ impl Desk {
 
     /// What every server here owns after a tick; one that does not answer in time is left out.
     fn census(&self, tick: Tick) -> Vec<Census> {
-        let desks: Vec<ErrandDesk> = self.lock().values().map(|(_, desk)| desk.clone()).collect();
-        let asked = desks.len();
-        let (answer, answers) = sync_channel(asked);
-        for desk in desks {
-            desk.hand_in(Errand::Census(tick, answer.clone()));
-        }
-        drop(answer);
-        let mut census: Vec<Census> = (0..asked).map_while(|_| answers.recv_timeout(PATIENCE).ok()).collect();
-        census.sort_by_key(|one| one.region);
+        let mut census = self.ask_all(|answer| Errand::Census(tick, answer));
+        census.sort_by_key(|one: &Census| one.region);
         census
+    }
+
+    /// Writes what every server here is after a tick into a checkpoint, beside what else goes on. `tell` gets to know.
+    pub(super) fn contribute(
+        &self,
+        place: Option<String>,
+        name: String,
+        tick: Tick,
+        tell: impl FnOnce(Result<Vec<Filed>, String>) + Send + 'static,
+    ) {
+        let desk = self.clone();
+        let work = move || {
+            let write = || {
+                let place = place.ok_or("the cluster's file of this node does not say where checkpoints go")?;
+                let checkpoints = Checkpoints::open(&place).map_err(|error| error.to_string())?;
+                let parts: Vec<Part> = desk.ask_all(|answer| Errand::Contribute(tick, answer));
+                let filed = parts.iter().map(|part| checkpoints.write_part(&name, part));
+                filed.collect::<Result<Vec<Filed>, _>>().map_err(|error| error.to_string())
+            };
+            tell(write());
+        };
+        // Without a thread nothing is told, and the coordinator loses patience.
+        _ = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
+    }
+
+    /// The answers of all servers here; one that does not answer in time is left out.
+    fn ask_all<T>(&self, errand: impl Fn(SyncSender<T>) -> Errand) -> Vec<T> {
+        let desks: Vec<ErrandDesk> = self.lock().values().map(|(_, desk)| desk.clone()).collect();
+        let (answer, answers) = sync_channel(desks.len());
+        let asked = desks.iter().filter(|desk| desk.hand_in(errand(answer.clone()))).count();
+        drop(answer);
+        (0..asked).map_while(|_| answers.recv_timeout(PATIENCE).ok()).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RegionId, (Gauge, ErrandDesk)>> {

@@ -225,7 +225,7 @@ impl GatewayProcess {
                     _ = council.news.send(answer);
                 }
             }
-            Ok(Heard::Nothing | Heard::Left) => {}
+            Ok(Heard::Nothing | Heard::Left | Heard::Contribute(..)) => {}
             Err(error) => outcome = Err(error),
         });
         if let Some(roster) = self.member.roster().filter(|roster| self.heeded < roster.revision) {
@@ -251,5 +251,6 @@ fn facts(board: &Arc<Board>) -> Facts {
         unready: Box::new(move || (ready.gateway().bodies == 0).then(|| "no body is known yet".to_owned())),
         metrics: Box::new(move || metrics::render(&figures)),
         pages: BTreeMap::from([("/api/world", world)]),
+        acts: BTreeMap::new(),
     }
 }

@@ -32,6 +32,8 @@ pub(super) enum Heard {
     Roster(Arc<Roster>),
     /// A server shows itself.
     Shown(Shown),
+    /// A coordinator wants the part of a checkpoint of everything here after a tick.
+    Contribute(String, Tick),
     /// The coordinator answers a wish.
     Answered(u64, Result<(), String>),
     /// It has left, as it wanted.
@@ -122,6 +124,7 @@ impl Member {
             {
                 return Ok(Heard::Shown(shown));
             }
+            Some(Post::Contribute(name, tick)) if from_coordinator => return Ok(Heard::Contribute(name, tick)),
             Some(Post::Answered(number, outcome)) if from_coordinator => return Ok(Heard::Answered(number, outcome)),
             Some(Post::ClockTold(sent, clock)) if from_coordinator => {
                 self.offset.note(sent, clock, Clock::unix_us());
@@ -214,10 +217,7 @@ impl Member {
     }
 
     fn tell_coordinators(&self, post: &Post) {
-        let bytes = post.encode();
-        for name in self.setup.peers(|role| role == Role::Coordinator).keys() {
-            self.mesh.send(name, bytes.clone(), Delivery::Ordered);
-        }
+        tell_all(&self.mesh, self.setup.named(Role::Coordinator), post);
     }
 
     /// Says that it is there when that is due, and asks what time it is. True when it was due.
@@ -282,5 +282,13 @@ impl Member {
     pub(super) fn gateways(&self) -> Vec<GatewayId> {
         let members = self.roster.iter().flat_map(|roster| roster.members());
         members.filter(|(_, member)| member.role == Part::Gateway).map(|(process, _)| GatewayId(process.0)).collect()
+    }
+}
+
+/// Tells several processes the same.
+pub(super) fn tell_all<'a>(mesh: &Mesh, names: impl Iterator<Item = &'a ProcessName>, post: &Post) {
+    let bytes = post.encode();
+    for name in names {
+        mesh.send(name, bytes.clone(), Delivery::Ordered);
     }
 }

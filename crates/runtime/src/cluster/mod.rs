@@ -5,6 +5,7 @@
 
 mod asks;
 mod calendar;
+mod checkpointing;
 mod coordinator;
 mod desk;
 mod etcd_election;
@@ -26,4 +27,4 @@ pub use etcd_store::forget_roster;
 pub use gateway::GatewayProcess;
 pub use node::run_node;
 pub use post::Post;
-pub use setup::{ClusterError, ClusterSetup, Place, StoreSetup};
+pub use setup::{CheckpointPlan, ClusterError, ClusterSetup, Place, StoreSetup};

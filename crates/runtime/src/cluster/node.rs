@@ -11,7 +11,8 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Sender, channel};
 
 use super::desk::Desk;
-use super::member::{Heard, Member};
+use super::member::{Heard, Member, tell_all};
+use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
 use super::upcoming::{Upcoming, in_full};
 use super::worlds::Worlds;
@@ -118,6 +119,7 @@ impl Host {
         mesh.drain(|received| match self.member.hear(received) {
             Ok(Heard::Frame(to, bytes)) => self.take(to, bytes),
             Ok(Heard::Roster(roster)) => newest = Some(roster),
+            Ok(Heard::Contribute(name, tick)) => self.contribute(name, tick),
             Ok(Heard::Left) => outcome = Ok(true),
             Ok(Heard::Nothing | Heard::Shown(_) | Heard::Answered(..)) => {}
             Err(error) => outcome = Err(error),
@@ -147,6 +149,16 @@ impl Host {
             }
         }
         Ok(false)
+    }
+
+    /// Writes the part of a checkpoint of everything that is served here.
+    fn contribute(&self, name: String, tick: Tick) {
+        let place = self.setup.checkpoints.as_ref().map(|plan| plan.place.clone());
+        let coordinators: Vec<ProcessName> = self.setup.named(Role::Coordinator).cloned().collect();
+        let (mesh, of) = (self.member.mesh.clone(), name.clone());
+        self.desk.contribute(place, name, tick, move |outcome| {
+            tell_all(&mesh, coordinators.iter(), &Post::Contributed(of, outcome));
+        });
     }
 
     /// A frame for somebody here. Backups answer at once; servers look when they wake.
@@ -219,8 +231,11 @@ impl Host {
                     durable: self.setup.count(Role::Node) > 1,
                     ..NodeConfig::new(duty.region)
                 };
-                let (its, worlds) = (upcoming.clone(), self.worlds.clone());
+                let (its, worlds, restored) = (upcoming.clone(), self.worlds.clone(), self.setup.restored.clone());
                 Box::new(move || {
+                    if let Some(restored) = restored.filter(|restored| restored.checkpoint.era == its.era) {
+                        return Ok(Node::resume(config, &restored.checkpoint, (*its.map).clone()));
+                    }
                     let world = worlds.wait(&its.world)?;
                     Ok(Node::new(config, world, its.era, (*its.map).clone(), Tick(0)))
                 })

@@ -1,9 +1,10 @@
 //! What goes over the mesh. Frames begin with the version of the protocol; everything else with a byte above all of those.
 
 use nimbus_control::{FromCoordinator, LoadReport, ToCoordinator};
-use nimbus_model::coding;
+use nimbus_model::{Tick, coding};
 
 use super::asks::Ask;
+use crate::checkpoints::Filed;
 use crate::reading::Shown;
 
 const TO_COORDINATOR: u8 = 0xf0;
@@ -14,6 +15,8 @@ const SHOWN: u8 = 0xf4;
 const LOAD: u8 = 0xf5;
 const ASKED: u8 = 0xf6;
 const ANSWERED: u8 = 0xf7;
+const CONTRIBUTE: u8 = 0xf8;
+const CONTRIBUTED: u8 = 0xf9;
 
 /// One message between processes.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +39,10 @@ pub enum Post {
     Asked(u64, Ask),
     /// The number again, and what became of it.
     Answered(u64, Result<(), String>),
+    /// The coordinator wants what every region here is after a tick, for the checkpoint of this name.
+    Contribute(String, Tick),
+    /// A node has written that, or could not.
+    Contributed(String, Result<Vec<Filed>, String>),
 }
 
 impl Post {
@@ -50,6 +57,8 @@ impl Post {
             Post::Load(report) => tagged(LOAD, &coding::write(report)),
             Post::Asked(number, ask) => tagged(ASKED, &coding::write(&(number, ask))),
             Post::Answered(number, outcome) => tagged(ANSWERED, &coding::write(&(number, outcome))),
+            Post::Contribute(name, tick) => tagged(CONTRIBUTE, &coding::write(&(name, tick))),
+            Post::Contributed(name, outcome) => tagged(CONTRIBUTED, &coding::write(&(name, outcome))),
             Post::Shown(shown) => tagged(SHOWN, &coding::write(shown)),
             Post::ClockTold(sent, clock) => tagged(CLOCK_TOLD, &[sent.to_le_bytes(), clock.to_le_bytes()].concat()),
         }
@@ -68,6 +77,8 @@ impl Post {
             SHOWN => coding::read(body).ok().map(Post::Shown),
             ASKED => coding::read(body).ok().map(|(number, ask)| Post::Asked(number, ask)),
             ANSWERED => coding::read(body).ok().map(|(number, outcome)| Post::Answered(number, outcome)),
+            CONTRIBUTE => coding::read(body).ok().map(|(name, tick)| Post::Contribute(name, tick)),
+            CONTRIBUTED => coding::read(body).ok().map(|(name, outcome)| Post::Contributed(name, outcome)),
             tag if tag < TO_COORDINATOR => Some(Post::Frame(bytes)),
             _ => None,
         }
@@ -79,7 +90,6 @@ mod tests {
     use super::*;
     use crate::reading::Reading;
     use nimbus_control::Incarnation;
-    use nimbus_model::Tick;
 
     #[test]
     fn messages_survive_the_mesh_and_nonsense_is_none() {
@@ -92,6 +102,8 @@ mod tests {
             Post::Shown(Reading::default().shown(Tick(0))),
             Post::Asked(8, Ask::Scene("rain".to_owned())),
             Post::Answered(8, Err("not now".to_owned())),
+            Post::Contribute("one".to_owned(), Tick(9)),
+            Post::Contributed("one".to_owned(), Err("no room".to_owned())),
         ];
         for post in posts {
             assert_eq!(Post::decode(post.encode()), Some(post));

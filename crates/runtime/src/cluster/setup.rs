@@ -6,8 +6,10 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::embedded::Scenes;
+use crate::checkpoints::Restored;
 use crate::etcd::{EtcdConfig, EtcdError};
 use crate::http::BindError;
 use crate::mesh::{
@@ -54,6 +56,19 @@ pub struct ClusterSetup {
     pub scenes: Scenes,
     /// Where coordinators keep the roster.
     pub store: StoreSetup,
+    /// Where checkpoints go, if anywhere.
+    pub checkpoints: Option<CheckpointPlan>,
+    /// What it goes on from, if not from the start of the world.
+    pub restored: Option<Arc<Restored>>,
+}
+
+/// Where checkpoints go, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointPlan {
+    /// A directory that every node and coordinator can reach, or an address that `object_store` knows.
+    pub place: String,
+    /// One is made whenever so much time has passed; none for only when ordered.
+    pub every: Option<Duration>,
 }
 
 /// Where coordinators keep the roster.

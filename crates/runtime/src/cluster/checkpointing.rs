@@ -1,0 +1,233 @@
+//! How a coordinator makes a checkpoint of the whole running world: it names a tick some way ahead, every node writes what
+//! its regions are after that tick, and when all is there and fits together the list is written.
+//!
+//! Nobody stops. A server takes one look at its bodies after the tick; encoding and writing are done beside it.
+
+use nimbus_control::Roster;
+use nimbus_model::{RegionId, Tick, World};
+use nimbus_node::CheckpointError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use super::post::Post;
+use super::setup::CheckpointPlan;
+use crate::checkpoints::{Checkpoints, Filed, KeepError, Manifest};
+use crate::mesh::ProcessName;
+
+/// A tick is named so far ahead that everybody hears of it before it comes.
+const LEAD_TICKS: u64 = 30;
+/// How long parts may take to come.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often it is tried with another tick when parts do not fit together.
+const TRIES_MAX: u32 = 5;
+/// Orders that wait.
+const ORDERS_MAX: usize = 4;
+
+/// How an order ended.
+pub(super) type Outcome = Result<Manifest, String>;
+
+/// Where operators order checkpoints.
+pub(super) type OrderDesk = SyncSender<SyncSender<Outcome>>;
+
+/// The world as the coordinator knows it now.
+pub(super) struct Now<'a> {
+    pub(super) at: Duration,
+    pub(super) roster: &'a Roster,
+    pub(super) tick: Tick,
+    pub(super) world: &'a Arc<World>,
+}
+
+struct UnderWay {
+    name: String,
+    tick: Tick,
+    wanted: BTreeSet<RegionId>,
+    parts: BTreeMap<RegionId, Filed>,
+    until: Duration,
+    tries: u32,
+    /// Whoever ordered it, unless time did.
+    for_whom: Option<SyncSender<Outcome>>,
+    /// The list is being written.
+    finishing: Option<Receiver<Result<Manifest, KeepError>>>,
+}
+
+/// See the description of this file.
+pub(super) struct Checkpointing {
+    plan: Option<CheckpointPlan>,
+    orders: Receiver<SyncSender<Outcome>>,
+    under_way: Option<UnderWay>,
+    /// When the next one is due by itself.
+    due: Duration,
+}
+
+impl Checkpointing {
+    /// With where operators order.
+    pub(super) fn new(plan: Option<CheckpointPlan>) -> (Checkpointing, OrderDesk) {
+        let (desk, orders) = sync_channel(ORDERS_MAX);
+        let due = plan.as_ref().and_then(|plan| plan.every).unwrap_or(Duration::MAX);
+        (Checkpointing { plan, orders, under_way: None, due }, desk)
+    }
+
+    /// Goes on. `send` reaches processes, `tell` people.
+    pub(super) fn turn(
+        &mut self,
+        now: &Now<'_>,
+        send: impl FnMut(&ProcessName, Post),
+        tell: &mut impl FnMut(String),
+    ) {
+        let Some(under_way) = &mut self.under_way else {
+            return self.begin_if_due(now, send, tell);
+        };
+        if let Some(finishing) = &under_way.finishing {
+            let Ok(outcome) = finishing.try_recv() else { return };
+            return self.conclude(outcome, now, send, tell);
+        }
+        if under_way.wanted.iter().all(|region| under_way.parts.contains_key(region)) {
+            under_way.finishing = self.plan.as_ref().map(|plan| finish(plan, under_way, now));
+        } else if now.at > under_way.until {
+            let missing: Vec<String> = under_way.wanted.iter().filter(|r| !under_way.parts.contains_key(r)).map(|r| r.to_string()).collect();
+            let why = format!("{} did not contribute in time", missing.join(", "));
+            self.end(Err(why), tell);
+        }
+    }
+
+    /// A node has written parts, or could not.
+    pub(super) fn hear(&mut self, name: &str, outcome: Result<Vec<Filed>, String>, tell: &mut impl FnMut(String)) {
+        let Some(under_way) = self.under_way.as_mut().filter(|under_way| under_way.name == name) else { return };
+        match outcome {
+            Ok(parts) => under_way.parts.extend(parts.into_iter().map(|part| (part.region, part))),
+            Err(why) => self.end(Err(why), tell),
+        }
+    }
+
+    /// It does not lead any more.
+    pub(super) fn give_up(&mut self, tell: &mut impl FnMut(String)) {
+        if self.under_way.is_some() {
+            self.end(Err("this coordinator leads no more".to_owned()), tell);
+        }
+        for order in self.orders.try_iter() {
+            // Whoever ordered may have lost patience.
+            _ = order.try_send(Err("this coordinator does not lead; ask another one".to_owned()));
+        }
+    }
+
+    fn begin_if_due(
+        &mut self,
+        now: &Now<'_>,
+        send: impl FnMut(&ProcessName, Post),
+        tell: &mut impl FnMut(String),
+    ) {
+        let order = self.orders.try_recv().ok();
+        if order.is_none() && now.at < self.due {
+            return;
+        }
+        self.begin(order, 1, now, send, tell);
+    }
+
+    fn begin(
+        &mut self,
+        for_whom: Option<SyncSender<Outcome>>,
+        tries: u32,
+        now: &Now<'_>,
+        mut send: impl FnMut(&ProcessName, Post),
+        tell: &mut impl FnMut(String),
+    ) {
+        let every = self.plan.as_ref().and_then(|plan| plan.every);
+        self.due = every.map_or(Duration::MAX, |every| now.at + every);
+        let tick = now.tick + LEAD_TICKS;
+        let name = format!("era-{:05}-tick-{:012}", now.roster.era, tick.0);
+        let wanted = now.roster.regions.keys().copied().collect();
+        let until = now.at + PATIENCE;
+        self.under_way = Some(UnderWay {
+            name: name.clone(),
+            tick,
+            wanted,
+            parts: BTreeMap::new(),
+            until,
+            tries,
+            for_whom,
+            finishing: None,
+        });
+        let lost = now.roster.regions.iter().find(|(_, region)| region.lost.is_some());
+        if self.plan.is_none() {
+            return self.end(Err("the cluster's file does not say where: add `checkpoints = \"DIRECTORY\"`".to_owned()), tell);
+        }
+        if let Some((region, _)) = lost {
+            return self.end(Err(format!("{region} is lost, so the world is not whole")), tell);
+        }
+        let servers: BTreeSet<&str> = now
+            .roster
+            .held()
+            .filter_map(|(_, region)| now.roster.member(region.server))
+            .map(|member| member.name.as_str())
+            .collect();
+        for server in servers {
+            if let Ok(server) = ProcessName::new(server) {
+                send(&server, Post::Contribute(name.clone(), tick));
+            }
+        }
+    }
+
+    fn conclude(
+        &mut self,
+        outcome: Result<Manifest, KeepError>,
+        now: &Now<'_>,
+        send: impl FnMut(&ProcessName, Post),
+        tell: &mut impl FnMut(String),
+    ) {
+        let unlucky = |error: &KeepError| {
+            let KeepError::Unfit { source, .. } = error else { return false };
+            matches!(source, CheckpointError::Torn { .. } | CheckpointError::OtherTick(_))
+        };
+        match outcome {
+            Ok(manifest) => self.end(Ok(manifest), tell),
+            Err(error) if unlucky(&error) => {
+                let Some(under_way) = self.under_way.take() else { return };
+                if under_way.tries < TRIES_MAX {
+                    self.begin(under_way.for_whom, under_way.tries + 1, now, send, tell);
+                } else {
+                    self.under_way = Some(under_way);
+                    self.end(Err(error.to_string()), tell);
+                }
+            }
+            Err(error) => self.end(Err(error.to_string()), tell),
+        }
+    }
+
+    fn end(&mut self, outcome: Outcome, tell: &mut impl FnMut(String)) {
+        let Some(under_way) = self.under_way.take() else { return };
+        match &outcome {
+            Ok(manifest) => {
+                tell(format!("checkpoint {} has {} bodies at tick {}", manifest.name, manifest.bodies, manifest.tick));
+            }
+            Err(why) => tell(format!("no checkpoint: {why}")),
+        }
+        // Whoever ordered may have lost patience.
+        under_way.for_whom.into_iter().for_each(|for_whom| _ = for_whom.try_send(outcome.clone()));
+    }
+}
+
+/// Reads what the nodes wrote and finishes the checkpoint, on a thread of its own.
+fn finish(plan: &CheckpointPlan, under_way: &UnderWay, now: &Now<'_>) -> Receiver<Result<Manifest, KeepError>> {
+    let (done, finished) = sync_channel(1);
+    let manifest = Manifest {
+        version: 0,
+        name: under_way.name.clone(),
+        cluster: now.roster.cluster.clone(),
+        world: now.world.name.clone(),
+        tick: under_way.tick,
+        era: now.roster.era,
+        issued: now.roster.issued,
+        bodies: 0,
+        parts: under_way.parts.values().cloned().collect(),
+    };
+    let (place, world) = (plan.place.clone(), now.world.clone());
+    let work = move || {
+        let outcome = Checkpoints::open(&place).and_then(|checkpoints| checkpoints.finish(&world, manifest));
+        _ = done.try_send(outcome);
+    };
+    // Without a thread the channel closes, and the order ends when its time is up.
+    _ = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
+    finished
+}
