@@ -1,17 +1,21 @@
 //! The file that describes a cluster.
 
 use anyhow::{Context, bail};
-use nimbus::model::World;
-use nimbus::runtime::cluster::{ClusterSetup, Place, StoreSetup};
+use nimbus::model::{Vec3, World};
+use nimbus::node::{AuraConfig, Horizon};
+use nimbus::runtime::checkpoints::{Checkpoints, Restored};
+use nimbus::runtime::cluster::{CheckpointPlan, ClusterSetup, Place, StoreSetup};
 use nimbus::runtime::etcd::{Endpoint, EtcdConfig, EtcdLogin, EtcdTls};
 use nimbus::runtime::mesh::{ClusterName, ProcessName, Role};
 use nimbus::runtime::relay::RelayConfig;
 use nimbus::runtime::{Scenes, first_map};
+use nimbus::space::PartitionMap;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::relay_table::{self, RelayEntry};
 use crate::worlds;
@@ -30,6 +34,8 @@ struct ClusterFile {
     regions: Option<u16>,
     #[serde(default)]
     balance: bool,
+    checkpoints: Option<String>,
+    checkpoint_every_s: Option<u32>,
     #[serde(default = "default_certs")]
     certs: PathBuf,
     store: Option<PathBuf>,
@@ -116,8 +122,8 @@ pub(crate) enum Keep {
     InEtcd,
 }
 
-/// Reads a cluster's file. Paths in it are relative to the file.
-pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
+/// Reads a cluster's file, and the checkpoint that it is to go on from. Paths in it are relative to the file.
+pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Result<Described> {
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file: ClusterFile = toml::from_str(&text).with_context(|| format!("{} is no cluster file", path.display()))?;
     let beside = |relative: &Path| path.parent().unwrap_or(Path::new("")).join(relative);
@@ -154,6 +160,8 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
         }
     };
     let regions = file.regions.unwrap_or(file.node.len() as u16);
+    let checkpoints = checkpoint_plan(file.checkpoints, file.checkpoint_every_s, &beside)
+        .with_context(|| path.display().to_string())?;
     let (world, scenes): (World, Scenes) = match (&file.scene, &file.world) {
         (Some(scene), None) => {
             (worlds::scene(scene, regions, file.seed, file.scale)?, worlds::choice(file.seed, file.scale))
@@ -165,7 +173,19 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
         }
         _ => bail!("{}: say either `scene` or `world`", path.display()),
     };
-    let (map, _) = first_map(&world, 1)?;
+    let restored = restore.map(|name| restored(name, checkpoints.as_ref())).transpose()?;
+    let (world, map) = match &restored {
+        None => {
+            let (map, _) = first_map(&world, 1)?;
+            (Arc::new(world), map)
+        }
+        Some(restored) => {
+            let world = restored.checkpoint.world.clone();
+            let places: Vec<Vec3> = restored.checkpoint.members().iter().map(|m| m.motion.pose.position).collect();
+            let width_min = Horizon::planned_width_min(&world, &AuraConfig::default());
+            (world, PartitionMap::even(&places, regions, width_min)?)
+        }
+    };
     let relay = relay_table::relay(file.relay, &places).with_context(|| path.display().to_string())?;
     let setup = ClusterSetup {
         name: ClusterName::new(&file.name)?,
@@ -174,8 +194,10 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
         places,
         operators,
         balance: file.balance,
-        world: Arc::new(world),
+        world,
         map,
+        checkpoints,
+        restored,
         scenes,
     };
     Ok(Described { setup, http, etcd_data: beside(&data), relay })
@@ -214,4 +236,33 @@ fn etcd(entry: EtcdEntry, beside: &impl Fn(&Path) -> PathBuf) -> anyhow::Result<
         (None, None) => None,
     };
     Ok(EtcdConfig::new(endpoints?, entry.lease_s, login, tls)?)
+}
+
+fn checkpoint_plan(
+    place: Option<String>,
+    every_s: Option<u32>,
+    beside: &impl Fn(&Path) -> PathBuf,
+) -> anyhow::Result<Option<CheckpointPlan>> {
+    let every = every_s.map(|seconds| Duration::from_secs(u64::from(seconds.max(1))));
+    match place {
+        None if every.is_some() => bail!("`checkpoint_every_s` needs `checkpoints`, where they go"),
+        None => Ok(None),
+        Some(address) if address.contains("://") => Ok(Some(CheckpointPlan { place: address, every })),
+        Some(directory) => {
+            let place = beside(Path::new(&directory)).to_string_lossy().into_owned();
+            Ok(Some(CheckpointPlan { place, every }))
+        }
+    }
+}
+
+/// Reads a checkpoint by name, or the latest, from where this cluster keeps them; a name with a slash says where it is.
+fn restored(name: &str, plan: Option<&CheckpointPlan>) -> anyhow::Result<Arc<Restored>> {
+    let (place, name) = match name.rsplit_once('/') {
+        Some((place, name)) => (place, name),
+        None => {
+            let plan = plan.context("the cluster's file does not say where checkpoints are: add `checkpoints`")?;
+            (plan.place.as_str(), name)
+        }
+    };
+    Ok(Arc::new(Checkpoints::open(place)?.read(name)?))
 }

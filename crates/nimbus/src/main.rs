@@ -42,6 +42,8 @@ enum Command {
     Universe(commands::universe::Universe),
     /// Run all processes of a cluster on this host
     Cluster(commands::cluster::Cluster),
+    /// Have a running cluster write down its world at one tick
+    Checkpoint(commands::checkpoint::Checkpoint),
     /// Run a coordinator of a cluster
     Coordinator(commands::roles::CoordinatorArgs),
     /// Run a node of a cluster
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Command::Inspect(command) => command.run(),
         Command::Universe(command) => command.run(),
         Command::Cluster(command) => command.run(),
+        Command::Checkpoint(command) => command.run(),
         Command::Coordinator(args) => args.run(),
         Command::Node(args) => args.run(Role::Node),
         Command::Gateway(args) => args.run(Role::Gateway),

@@ -101,8 +101,7 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Opens a place: a directory, which is made if need be, or an address such as `s3://bucket/folder` where the program
-    /// was built for it.
+    /// Opens a place: a directory, which is made if need be, or an address that `object_store` was built to know.
     pub fn open(place: &str) -> Result<Checkpoints, KeepError> {
         let unusable = |why: String| KeepError::Place { place: place.to_owned(), why };
         let address = if place.contains("://") {
@@ -156,9 +155,6 @@ impl Checkpoints {
         };
         let world: World = coding::read(&self.get(&manifest.name, "world")?)
             .map_err(|_| self.failed(&manifest.name, "world", "it is damaged"))?;
-        if let Some(problem) = world.problems().first() {
-            return Err(self.failed(&manifest.name, "world", problem));
-        }
         let checkpoint = self.assemble(&Arc::new(world), &manifest)?;
         Ok(Restored { checkpoint, manifest })
     }

@@ -30,13 +30,21 @@ pub(crate) struct Cluster {
     /// Its clients come in at the first endpoint of [etcd] in the file, http://127.0.0.1:2379 unless it says another.
     #[arg(long)]
     etcd: bool,
+    /// Go on from a checkpoint: `latest`, its name, or a directory and its name
+    #[arg(long, value_name = "CHECKPOINT")]
+    restore: Option<String>,
 }
 
 impl Cluster {
     pub(crate) fn run(self) -> anyhow::Result<Verdict> {
         let keep = if self.etcd { Keep::InEtcd } else { Keep::AsWritten };
-        let described = cluster_file::read(&self.config, keep)?;
+        let described = cluster_file::read(&self.config, keep, self.restore.as_deref())?;
         let setup = &described.setup;
+        let restored = setup.restored.as_ref().map(|restored| {
+            let place = self.restore.as_deref().and_then(|restore| restore.rsplit_once('/')).map(|(place, _)| place);
+            place.map_or_else(String::new, |place| format!("{place}/")) + &restored.manifest.name
+        });
+        let restored = restored.as_deref();
         let named = |role: Role| {
             let places = setup.places.iter().filter(move |(_, place)| place.role == role);
             places.map(|(name, _)| name.clone()).collect::<Vec<ProcessName>>()
@@ -79,7 +87,7 @@ impl Cluster {
         let mut children: BTreeMap<ProcessName, (Role, Child)> = BTreeMap::new();
         let idle: Vec<ProcessName> = named(Role::Coordinator).into_iter().skip(standing_by).collect();
         for (name, place) in setup.places.iter().filter(|(name, _)| !idle.contains(name)) {
-            children.insert(name.clone(), (place.role, self.spawn(name, place.role)?));
+            children.insert(name.clone(), (place.role, self.spawn(name, place.role, restored)?));
         }
         for address in described.http.values() {
             println!(
@@ -98,7 +106,7 @@ impl Cluster {
             for (name, (role, child)) in &mut children {
                 if let Some(status) = child.try_wait()? {
                     eprintln!("nimbus: {name} ended ({status}) and is started again");
-                    *child = self.spawn(name, *role)?;
+                    *child = self.spawn(name, *role, restored)?;
                 }
             }
         }
@@ -114,10 +122,15 @@ impl Cluster {
         Ok(Verdict::Good)
     }
 
-    fn spawn(&self, name: &ProcessName, role: Role) -> anyhow::Result<Child> {
+    fn spawn(&self, name: &ProcessName, role: Role, restored: Option<&str>) -> anyhow::Result<Child> {
         let program = std::env::current_exe().context("cannot find this program")?;
         let mut command = Command::new(program);
-        command.arg(role.as_str()).arg("--config").arg(&self.config).arg("--name").arg(name.as_str());
+        command.arg(role.as_str());
+        if let Some(restored) = restored {
+            // By name: what is the latest may change while they start, and later.
+            command.arg("--restore").arg(restored);
+        }
+        command.arg("--config").arg(&self.config).arg("--name").arg(name.as_str());
         if role == Role::Coordinator && self.etcd {
             command.arg("--etcd");
         }

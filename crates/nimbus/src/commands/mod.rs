@@ -2,6 +2,7 @@
 
 pub(crate) mod certs;
 pub(crate) mod check;
+pub(crate) mod checkpoint;
 pub(crate) mod cluster;
 pub(crate) mod demo;
 pub(crate) mod inspect;

@@ -32,7 +32,7 @@ pub(crate) struct RelayArgs {
 
 impl RelayArgs {
     pub(crate) fn run(self) -> anyhow::Result<Verdict> {
-        let described = cluster_file::read(&self.config, Keep::AsWritten)?;
+        let described = cluster_file::read(&self.config, Keep::AsWritten, None)?;
         let Some(config) = described.relay else {
             bail!("{} has no [relay]; docs/cluster.md says what to write", self.config.display());
         };

@@ -21,6 +21,9 @@ pub(crate) struct RoleArgs {
     /// Which of its processes this is; may be left out when the file has only one of the role
     #[arg(long)]
     name: Option<String>,
+    /// Go on from a checkpoint if the cluster begins: `latest`, its name, or a directory and its name
+    #[arg(long, value_name = "CHECKPOINT")]
+    restore: Option<String>,
 }
 
 /// Which coordinator of which cluster.
@@ -45,7 +48,7 @@ impl RoleArgs {
     }
 
     fn run_with(self, role: Role, keep: Keep) -> anyhow::Result<Verdict> {
-        let described = cluster_file::read(&self.config, keep)?;
+        let described = cluster_file::read(&self.config, keep, self.restore.as_deref())?;
         let name = match &self.name {
             Some(name) => ProcessName::new(name)?,
             None => {

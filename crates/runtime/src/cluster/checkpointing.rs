@@ -70,12 +70,7 @@ impl Checkpointing {
     }
 
     /// Goes on. `send` reaches processes, `tell` people.
-    pub(super) fn turn(
-        &mut self,
-        now: &Now<'_>,
-        send: impl FnMut(&ProcessName, Post),
-        tell: &mut impl FnMut(String),
-    ) {
+    pub(super) fn turn(&mut self, now: &Now<'_>, send: impl FnMut(&ProcessName, Post), tell: &mut impl FnMut(String)) {
         let Some(under_way) = &mut self.under_way else {
             return self.begin_if_due(now, send, tell);
         };
@@ -86,7 +81,8 @@ impl Checkpointing {
         if under_way.wanted.iter().all(|region| under_way.parts.contains_key(region)) {
             under_way.finishing = self.plan.as_ref().map(|plan| finish(plan, under_way, now));
         } else if now.at > under_way.until {
-            let missing: Vec<String> = under_way.wanted.iter().filter(|r| !under_way.parts.contains_key(r)).map(|r| r.to_string()).collect();
+            let missing: Vec<String> =
+                under_way.wanted.iter().filter(|r| !under_way.parts.contains_key(r)).map(|r| r.to_string()).collect();
             let why = format!("{} did not contribute in time", missing.join(", "));
             self.end(Err(why), tell);
         }
@@ -112,12 +108,7 @@ impl Checkpointing {
         }
     }
 
-    fn begin_if_due(
-        &mut self,
-        now: &Now<'_>,
-        send: impl FnMut(&ProcessName, Post),
-        tell: &mut impl FnMut(String),
-    ) {
+    fn begin_if_due(&mut self, now: &Now<'_>, send: impl FnMut(&ProcessName, Post), tell: &mut impl FnMut(String)) {
         let order = self.orders.try_recv().ok();
         if order.is_none() && now.at < self.due {
             return;
@@ -151,7 +142,8 @@ impl Checkpointing {
         });
         let lost = now.roster.regions.iter().find(|(_, region)| region.lost.is_some());
         if self.plan.is_none() {
-            return self.end(Err("the cluster's file does not say where: add `checkpoints = \"DIRECTORY\"`".to_owned()), tell);
+            return self
+                .end(Err("the cluster's file does not say where: add `checkpoints = \"DIRECTORY\"`".to_owned()), tell);
         }
         if let Some((region, _)) = lost {
             return self.end(Err(format!("{region} is lost, so the world is not whole")), tell);

@@ -1,7 +1,8 @@
 //! The coordinator as a process: its core, a store, and the mesh.
 
 use nimbus_control::{
-    Beginning, Config, Coordinator, Genesis, Input, Link, LoadReport, Note, Order, Output, Role as Part, Roster, ToCoordinator,
+    Beginning, Config, Coordinator, Genesis, Input, Link, LoadReport, Note, Order, Output, Role as Part, Roster,
+    ToCoordinator,
 };
 use nimbus_model::RegionId;
 use std::collections::BTreeMap;
@@ -408,7 +409,8 @@ fn facts(shown: &Arc<Mutex<Option<Arc<Roster>>>>, checkpoints: OrderDesk) -> Fac
     let checkpoint: Page = Box::new(move |_| {
         let (answer, outcome) = sync_channel(1);
         checkpoints.try_send(answer).map_err(|_| "too many checkpoints are ordered; order again later")?;
-        let manifest = outcome.recv_timeout(CHECKPOINT_PATIENCE).map_err(|_| "it takes too long; look at the log")??;
+        let manifest =
+            outcome.recv_timeout(CHECKPOINT_PATIENCE).map_err(|_| "it takes too long; look at the log")??;
         serde_json::to_value(manifest).map_err(|error| error.to_string())
     });
     Facts {

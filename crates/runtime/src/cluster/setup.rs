@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::embedded::Scenes;
 use crate::checkpoints::Restored;
+use crate::embedded::Scenes;
 use crate::etcd::{EtcdConfig, EtcdError};
 use crate::http::BindError;
 use crate::mesh::{

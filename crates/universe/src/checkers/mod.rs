@@ -101,7 +101,7 @@ impl Checkers {
             self.one_owner = one_owner::OneOwner::default();
             self.conservation = conservation::Conservation::default();
             self.stamps = stamps::MonotoneStamps::default();
-            self.thrashing = thrashing::Thrashing::default();
+            self.thrashing.begin_anew();
         }
         if event.era < self.era {
             return;
@@ -126,6 +126,7 @@ impl Checkers {
     /// A change of the whole world is announced.
     pub(crate) fn observe_change(&mut self, change: &Change) {
         self.one_partition.observe(change);
+        self.thrashing.expect(change);
     }
 
     /// A planner made a partition.

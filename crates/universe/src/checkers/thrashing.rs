@@ -1,7 +1,9 @@
 //! Nobody is tossed about: a body that changes owner stays there for a while, whatever two servers think of each other.
+//! When the ranks of servers are changed by order, who draws bodies from whom is turned round, and with it what has just
+//! been drawn: counting begins anew at that tick.
 
 use nimbus_model::{Nid, RegionId, Tick};
-use nimbus_node::{Event, EventKind};
+use nimbus_node::{Change, Event, EventKind};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Broken;
@@ -21,9 +23,32 @@ pub(super) struct Thrashing {
     changes: BTreeMap<Nid, VecDeque<(Tick, RegionId)>>,
     /// Bodies on their way back from a server that would not have them.
     refused: BTreeSet<Nid>,
+    /// The newest order of ranks, and the ticks from which another one held, ascending.
+    order: Vec<RegionId>,
+    reversals: Vec<Tick>,
 }
 
 impl Thrashing {
+    /// A change of the whole world is announced.
+    pub(super) fn expect(&mut self, change: &Change) {
+        let (at, map) = match change {
+            Change::Map(map) => (map.effective(), map),
+            Change::Load { at, map, .. } => (*at, map),
+        };
+        let former = std::mem::replace(&mut self.order, map.order());
+        // Before the first change ranks follow the ids.
+        if former != self.order && !(former.is_empty() && self.order.is_sorted()) {
+            self.reversals.push(at);
+            self.reversals.sort_unstable();
+        }
+    }
+
+    /// Another world begins.
+    pub(super) fn begin_anew(&mut self) {
+        self.changes.clear();
+        self.refused.clear();
+    }
+
     pub(super) fn observe(&mut self, event: &Event, broken: &mut Vec<Broken>) {
         match event.kind {
             EventKind::Adopted(from) => self.change(event, from, broken),
@@ -47,7 +72,8 @@ impl Thrashing {
         }
         let changes = self.changes.entry(nid).or_default();
         changes.push_back((tick, region));
-        while changes.front().is_some_and(|(first, _)| tick.since(*first) > WINDOW_TICKS) {
+        let began = self.reversals.iter().rfind(|reversal| **reversal <= tick).copied().unwrap_or_default();
+        while changes.front().is_some_and(|(first, _)| tick.since(*first) > WINDOW_TICKS || *first < began) {
             changes.pop_front();
         }
         let often = changes.len() > CHANGES_MAX;
@@ -72,6 +98,8 @@ fn is_to_and_fro(changes: &VecDeque<(Tick, RegionId)>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nimbus_model::Layout;
+    use nimbus_space::PartitionMap;
     use nimbus_wire::Refusal;
 
     fn event(tick: u64, region: u16, kind: EventKind) -> Event {
@@ -90,6 +118,26 @@ mod tests {
     #[test]
     fn two_servers_that_pull_at_a_body_are_noticed() {
         assert_eq!(found(&[(1, 1), (3, 0), (5, 1), (7, 0)]), 1);
+    }
+
+    #[test]
+    fn counting_begins_anew_when_ranks_are_turned_round_and_only_then() {
+        let map = PartitionMap::from_layout(&Layout::columns(2, 50.0)).unwrap();
+        let turned = map.with_ranks(&[RegionId(1), RegionId(0)], Tick(6)).unwrap();
+        let moved = turned.succeed(Tick(26));
+        let (mut checker, mut broken) = (Thrashing::default(), Vec::new());
+        checker.expect(&Change::Map(turned));
+        checker.expect(&Change::Map(moved));
+        for (tick, region) in [(1, 1), (3, 0), (5, 1), (7, 0), (9, 1), (11, 0)] {
+            checker.observe(&event(tick, region, EventKind::Adopted(RegionId(9))), &mut broken);
+        }
+        assert!(broken.is_empty(), "three changes before it and three after");
+        checker.observe(&event(25, 1, EventKind::Adopted(RegionId(9))), &mut broken);
+        assert_eq!(broken.len(), 1);
+        for (tick, region) in [(26, 0), (27, 1), (28, 0), (29, 1)] {
+            checker.observe(&event(tick, region, EventKind::Adopted(RegionId(9))), &mut broken);
+        }
+        assert_eq!(broken.len(), 2, "a partition with the same ranks excuses nothing");
     }
 
     #[test]
