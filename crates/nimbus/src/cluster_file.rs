@@ -30,6 +30,10 @@ struct ClusterFile {
     regions: Option<u16>,
     #[serde(default)]
     balance: bool,
+    #[serde(default = "default_durable")]
+    durable: bool,
+    #[serde(default)]
+    experiments: bool,
     #[serde(default = "default_certs")]
     certs: PathBuf,
     store: Option<PathBuf>,
@@ -85,6 +89,10 @@ fn default_lease_s() -> u32 {
 
 fn default_certs() -> PathBuf {
     PathBuf::from("certs")
+}
+
+fn default_durable() -> bool {
+    true
 }
 
 fn default_seed() -> u64 {
@@ -168,6 +176,8 @@ pub(crate) fn read(path: &Path, keep: Keep) -> anyhow::Result<Described> {
         places,
         operators,
         balance: file.balance,
+        durable: file.durable,
+        experiments: file.experiments,
         world: Arc::new(world),
         map,
     };

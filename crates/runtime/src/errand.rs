@@ -6,6 +6,8 @@ use nimbus_wire::GatewayId;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use crate::ferry::Ferry;
+
 /// Most errands that wait at one server.
 const ERRANDS_MAX: usize = 64;
 /// Most questions that wait for their tick.
@@ -34,6 +36,8 @@ pub(crate) enum Errand {
     StopAfter(Option<Tick>),
     /// What do you own after this tick? Of a tick that is past, it answers for the last one.
     Census(Tick, SyncSender<Census>),
+    /// Give bodies away at every tick from now on; none ends that.
+    Ferry(Option<Ferry>),
 }
 
 /// Where errands are handed in.
@@ -53,6 +57,7 @@ pub(crate) struct Errands {
     inbox: Option<Receiver<Errand>>,
     stop_after: Option<Tick>,
     questions: Vec<(Tick, SyncSender<Census>)>,
+    ferry: Option<Ferry>,
 }
 
 impl Errands {
@@ -70,6 +75,7 @@ impl Errands {
                 Errand::StopAfter(tick) => self.stop_after = tick,
                 Errand::Census(at, answer) if self.questions.len() < QUESTIONS_MAX => self.questions.push((at, answer)),
                 Errand::Census(..) => {}
+                Errand::Ferry(ferry) => self.ferry = ferry,
             }
         }
         self.answer(node);
@@ -78,6 +84,13 @@ impl Errands {
     /// The last tick to run when ticks up to `due` are.
     pub(crate) fn cap(&self, due: Tick) -> Tick {
         self.stop_after.map_or(due, |last| due.min(last))
+    }
+
+    /// Orders what the next tick is to give away.
+    pub(crate) fn prepare(&mut self, node: &mut Node) {
+        if let Some(ferry) = &mut self.ferry {
+            ferry.load(node);
+        }
     }
 
     /// Answers questions whose tick has come.

@@ -9,6 +9,7 @@ mod control_schemes;
 mod failover;
 mod handover_latency;
 mod insertion_cost;
+mod link_throughput;
 mod node_memory;
 mod node_overhead;
 mod packet_loss;

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::errand::{Census, Errand, ErrandDesk};
+use crate::ferry::Ferry;
 use crate::links::Links;
 use crate::mesh::Mesh;
 use crate::metrics;
@@ -49,14 +50,24 @@ impl Desk {
     }
 
     /// Everything that operators may ask.
-    pub(super) fn facts(&self, links: Links, mesh: Arc<Mesh>) -> Facts {
+    pub(super) fn facts(&self, links: Links, mesh: Arc<Mesh>, experiments: bool) -> Facts {
         let (ready, figures, regions, census) = (self.clone(), self.clone(), self.clone(), self.clone());
+        let (ticks, ferry) = (self.clone(), self.clone());
         let network = mesh.clone();
         let regions: Page = Box::new(move |_| Ok(regions.regions(network.stats().refusals)));
         let census: Page = Box::new(move |arguments| {
             let tick = arguments.get("tick").and_then(|tick| tick.parse().ok()).ok_or("say ?tick=NUMBER")?;
             Ok(json!(census.census(Tick(tick))))
         });
+        let ticks: Page = Box::new(move |arguments| {
+            let after = arguments.get("after").and_then(|tick| tick.parse().ok()).ok_or("say ?after=TICK")?;
+            Ok(ticks.ticks(Tick(after)))
+        });
+        let mut pages = BTreeMap::from([("/api/regions", regions), ("/api/census", census), ("/api/ticks", ticks)]);
+        if experiments {
+            let ferry: Page = Box::new(move |arguments| ferry.ferry(arguments));
+            pages.insert("/api/ferry", ferry);
+        }
         Facts {
             unready: Box::new(move || {
                 let is_member = ready.revision.load(Ordering::Relaxed) > 0;
@@ -66,7 +77,7 @@ impl Desk {
                 let misplaced = figures.misplaced.load(Ordering::Relaxed);
                 metrics::render_node(&figures.readings(), &links, &mesh.stats(), misplaced)
             }),
-            pages: BTreeMap::from([("/api/regions", regions), ("/api/census", census)]),
+            pages,
         }
     }
 
@@ -108,6 +119,30 @@ impl Desk {
             "refused_connections": refusals,
             "regions": regions,
         })
+    }
+
+    /// The latest ticks of every server here, as far as they come after one: how late each began and how long it took.
+    fn ticks(&self, after: Tick) -> Value {
+        let of = |reading: &Reading| {
+            let samples = reading.shown(after).samples;
+            let ticks: Vec<[u64; 3]> = samples
+                .iter()
+                .map(|sample| [sample.tick.0, sample.late.as_micros() as u64, sample.step.as_micros() as u64])
+                .collect();
+            json!({ "region": reading.region, "ticks": ticks })
+        };
+        self.readings().iter().map(of).collect()
+    }
+
+    /// Has a server give bodies away at every tick, for experiments.
+    fn ferry(&self, arguments: &BTreeMap<String, String>) -> Result<Value, String> {
+        let number = |name: &str| arguments.get(name).and_then(|value| value.parse::<u16>().ok());
+        let order = number("region").zip(number("to")).zip(number("bodies"));
+        let ((region, to), bodies) = order.ok_or("say ?region=NUMBER&to=NUMBER&bodies=NUMBER, bodies at each tick")?;
+        let desk = self.lock().get(&RegionId(region)).map(|(_, desk)| desk.clone());
+        let desk = desk.ok_or_else(|| format!("region {region} is not served here"))?;
+        let ferry = (bodies > 0).then(|| Ferry::new(RegionId(to), usize::from(bodies)));
+        if desk.hand_in(Errand::Ferry(ferry)) { Ok(json!(true)) } else { Err("too much waits at that server".to_owned()) }
     }
 
     /// What every server here owns after a tick; one that does not answer in time is left out.

@@ -87,7 +87,7 @@ impl GatewayProcess {
         let (Some(process), Some(events)) = (self.member.process(), self.events.take()) else { return Ok(()) };
         self.map_epoch = roster.map.epoch();
         let id = GatewayId(process.0);
-        let durable = self.setup.count(Role::Node) > 1;
+        let durable = self.setup.is_durable();
         let config = GatewayConfig { id, durable, ..GatewayConfig::default() };
         let world = self.setup.world.clone();
         let (announce, maps) = std::sync::mpsc::channel();

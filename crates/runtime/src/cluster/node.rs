@@ -74,7 +74,7 @@ pub fn run_node(
         failed: BTreeMap::new(),
         desk: Desk::default(),
     };
-    let facts = host.desk.facts(host.links.clone(), host.member.mesh.clone());
+    let facts = host.desk.facts(host.links.clone(), host.member.mesh.clone(), setup.experiments);
     let _operator = setup.operators.get(name).map(|address| Operator::start(*address, facts)).transpose()?;
     let clock = Clock::start();
     let mut leave_by = None;
@@ -206,7 +206,7 @@ impl Host {
                 let config = NodeConfig {
                     origin: duty.origin,
                     gateways: self.member.gateways(),
-                    durable: self.setup.count(Role::Node) > 1,
+                    durable: self.setup.is_durable(),
                     ..NodeConfig::new(duty.region)
                 };
                 let (world, era, map) = (self.setup.world.clone(), roster.era, (*roster.map).clone());
