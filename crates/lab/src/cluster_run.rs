@@ -34,6 +34,31 @@ pub(crate) struct ClusterPlan {
     pub(crate) more: String,
 }
 
+/// Which processes there are beside the coordinator.
+#[derive(Clone, Copy, Debug)]
+struct Cast {
+    nodes: usize,
+    gateways: usize,
+    /// Whether a relay is between all of them.
+    relayed: bool,
+}
+
+impl ClusterPlan {
+    fn cast(&self, relayed: bool) -> Cast {
+        Cast { nodes: self.nodes, gateways: 1, relayed }
+    }
+
+    fn world(&self) -> Result<World, LabError> {
+        let params = SceneParams { servers: self.regions, seed: 1, scale: self.scale };
+        let world = nimbus_scenes::build(self.scene, &params);
+        world.map_err(|error| LabError::Failed(format!("there is no such scene: {error}")))
+    }
+
+    fn scene_lines(&self) -> String {
+        format!("scene = \"{}\"\nscale = {:?}\nregions = {}", self.scene, self.scale, self.regions)
+    }
+}
+
 /// A region as the node that serves it tells.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct RegionFacts {
@@ -91,33 +116,36 @@ pub(crate) struct ClusterRun {
 impl ClusterRun {
     /// Starts all its processes with this program.
     pub(crate) fn start(plan: &ClusterPlan) -> Result<ClusterRun, LabError> {
-        let params = SceneParams { servers: plan.regions, seed: 1, scale: plan.scale };
-        let world = nimbus_scenes::build(plan.scene, &params)
-            .map_err(|error| LabError::Failed(format!("there is no such scene: {error}")))?;
-        let scene = format!("scene = \"{}\"\nscale = {:?}\nregions = {}", plan.scene, plan.scale, plan.regions);
-        ClusterRun::launch(world, &format!("{scene}\n{}", plan.more), plan.nodes, 1, |_| Ok(()))
+        let (world, scene) = (plan.world()?, plan.scene_lines());
+        ClusterRun::launch(world, &format!("{scene}\n{}", plan.more), plan.cast(false), |_| Ok(()))
+    }
+
+    /// The same with a relay between all processes, so that they can be cut off.
+    pub(crate) fn start_relayed(plan: &ClusterPlan) -> Result<ClusterRun, LabError> {
+        let world = plan.world()?;
+        let head = format!("{}\n{}\n[relay]\nseed = 1", plan.scene_lines(), plan.more);
+        ClusterRun::launch(world, &head, plan.cast(true), |_| Ok(()))
     }
 
     /// Starts nodes for a world that is no scene, without a gateway: what is measured is theirs alone.
     pub(crate) fn start_nodes(world: World, nodes: usize, more: &str) -> Result<ClusterRun, LabError> {
         let text = world_file::write(&world);
         let head = format!("world = \"world.toml\"\n{more}");
-        ClusterRun::launch(world, &head, nodes, 0, |dir| std::fs::write(dir.join("world.toml"), text))
+        let cast = Cast { nodes, gateways: 0, relayed: false };
+        ClusterRun::launch(world, &head, cast, |dir| std::fs::write(dir.join("world.toml"), text))
     }
 
     fn launch(
         world: World,
         head: &str,
-        nodes: usize,
-        gateways: usize,
+        cast: Cast,
         prepare: impl FnOnce(&Path) -> std::io::Result<()>,
     ) -> Result<ClusterRun, LabError> {
         let failed = |what: &str, error: &dyn std::fmt::Display| LabError::Failed(format!("{what}: {error}"));
         let dir = std::env::temp_dir().join(format!("nimbus-lab-{}-{}", std::process::id(), unix_us()));
         std::fs::create_dir_all(&dir).map_err(|error| failed("cannot make a directory", &error))?;
         prepare(&dir).map_err(|error| failed("cannot write the world", &error))?;
-        let (text, operators) =
-            describe(head, nodes, gateways).map_err(|error| failed("cannot find free ports", &error))?;
+        let (text, operators) = describe(head, cast).map_err(|error| failed("cannot find free ports", &error))?;
         std::fs::write(dir.join("cluster.toml"), text).map_err(|error| failed("cannot write the file", &error))?;
         let log = File::create(dir.join("log")).map_err(|error| failed("cannot write a log", &error))?;
         let errors = log.try_clone().map_err(|error| failed("cannot write a log", &error))?;
@@ -125,6 +153,7 @@ impl ClusterRun {
         let parent = Command::new(program)
             .arg("cluster")
             .arg(dir.join("cluster.toml"))
+            .stdin(if cast.relayed { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::from(log))
             .stderr(Stdio::from(errors))
             .spawn()
@@ -227,6 +256,15 @@ impl ClusterRun {
         })
     }
 
+    /// Cuts a process off from all others for a while; only where there is a relay between them.
+    pub(crate) fn cut(&mut self, name: &str, time: Duration) -> Result<(), LabError> {
+        let told = self.parent.stdin.as_mut().map(|orders| writeln!(orders, "cut {name} {}", time.as_millis()));
+        match told {
+            Some(Ok(())) => Ok(()),
+            _ => Err(LabError::Failed("there is no relay to cut processes off".to_owned())),
+        }
+    }
+
     /// Sends a signal to a process, `KILL` or `STOP` for example. Says when, microseconds of the calendar.
     pub(crate) fn signal(&self, name: &str, signal: &str) -> Result<u64, LabError> {
         let pid = self.until(&format!("{name} to run"), || self.pid(name))?;
@@ -293,11 +331,7 @@ fn get(address: SocketAddr, path: &str) -> Option<String> {
 }
 
 /// The cluster's file, with ports that are free now, and where processes answer operators.
-fn describe(
-    head: &str,
-    nodes: usize,
-    gateways: usize,
-) -> std::io::Result<(String, BTreeMap<String, SocketAddr>)> {
+fn describe(head: &str, cast: Cast) -> std::io::Result<(String, BTreeMap<String, SocketAddr>)> {
     let mut held: (Vec<UdpSocket>, Vec<TcpListener>) = Default::default();
     let mut udp = || {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -307,8 +341,8 @@ fn describe(
     };
     let mut text = format!("name = \"lab\"\n{head}\n");
     let mut operators = BTreeMap::new();
-    let nodes = (0..nodes).map(|i| ("node", format!("node-{i}")));
-    let gateways = (0..gateways).map(|i| ("gateway", format!("gateway-{i}")));
+    let nodes = (0..cast.nodes).map(|i| ("node", format!("node-{i}")));
+    let gateways = (0..cast.gateways).map(|i| ("gateway", format!("gateway-{i}")));
     for (role, name) in [("coordinator", "coordinator-0".to_owned())].into_iter().chain(gateways).chain(nodes) {
         let mut tcp = || {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -319,6 +353,9 @@ fn describe(
         let (address, operator) = (udp()?, tcp()?);
         // Writing to a string cannot fail.
         _ = writeln!(text, "[[{role}]]\nname = \"{name}\"\naddress = \"{address}\"\noperator = \"{operator}\"");
+        if cast.relayed {
+            _ = writeln!(text, "relayed = \"{}\"", udp()?);
+        }
         if role == "gateway" {
             _ = writeln!(text, "http = \"{}\"", tcp()?);
         }

@@ -91,6 +91,33 @@ impl ClusterRun {
     }
 }
 
+/// Processes that wanted to run on this machine in the last minute, as the system says; zero where it says nothing.
+pub(crate) fn load_average() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0.0)
+}
+
+/// What a process takes of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Footprint {
+    /// Memory that is really there, kilobytes.
+    pub(crate) resident_kb: u64,
+    /// Files and sockets that it has open.
+    pub(crate) files: u64,
+}
+
+impl ClusterRun {
+    /// What a process takes; none when it is not there.
+    pub(crate) fn footprint(&self, name: &str) -> Option<Footprint> {
+        let pid = self.pid(name)?;
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let resident_kb =
+            status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok())?;
+        let files = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count() as u64;
+        Some(Footprint { resident_kb, files })
+    }
+}
+
 fn sum_of(text: &str, name: &str, labels: &str) -> f64 {
     let samples = text.lines().filter_map(|line| line.strip_prefix(name)?.rsplit_once(' '));
     let wanted = samples.filter(|(of, _)| (of.is_empty() || of.starts_with('{')) && of.contains(labels));
@@ -112,7 +139,8 @@ mod tests {
 
     #[test]
     fn the_slowest_region_counts() {
-        let ticks = |ms: u64| (1..=200).map(|t| (Tick(t), Duration::from_millis(if t > 196 { ms } else { 1 }))).collect();
+        let ticks =
+            |ms: u64| (1..=200).map(|t| (Tick(t), Duration::from_millis(if t > 196 { ms } else { 1 }))).collect();
         let times = TickTimes(BTreeMap::from([(RegionId(0), ticks(5)), (RegionId(1), ticks(9))]));
         assert_eq!((times.quantile_ms(0.99), times.quantile_ms(0.98), times.ticks()), (9.0, 1.0, 200));
         assert_eq!(TickTimes::default().quantile_ms(0.99), 0.0);

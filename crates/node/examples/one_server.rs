@@ -2,7 +2,8 @@
 //! `--features parallel` its engine steps on as many threads as RAYON_NUM_THREADS says.
 //!
 //! `one_server WORLD.toml FIRST LAST` runs up to tick LAST and prints figures of the ticks from FIRST on: the time that
-//! half of them and 99 of 100 did not exceed in microseconds, ticks lost, and bodies at the end.
+//! half of them and 99 of 100 did not exceed in microseconds, how many there were and how many were skipped, bodies at
+//! the end, and 2 if the engine was built for threads, otherwise 1.
 
 #![allow(clippy::disallowed_methods, reason = "what is measured here is real time")]
 
@@ -58,7 +59,9 @@ fn main() {
     steps.sort_unstable();
     let quantile = |share: f64| steps.get(((steps.len() as f64 * share).ceil() as usize).max(1) - 1);
     let us = |share: f64| quantile(share).map_or(0, Duration::as_micros);
-    println!("{} {} {} {}", us(0.5), us(0.99), node.counters().ticks_lost - lost_before, node.hosted_count());
+    let lost = node.counters().ticks_lost - lost_before;
+    let built_for = if cfg!(feature = "parallel") { 2 } else { 1 };
+    println!("{} {} {} {lost} {} {built_for}", us(0.5), us(0.99), steps.len(), node.hosted_count());
 }
 
 fn usage(why: &str) {

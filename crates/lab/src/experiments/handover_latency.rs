@@ -107,7 +107,11 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     }
     Ok(Report {
         experiment: EXPERIMENT.name,
-        parameters: Row::new().with("scene", SCENE).with("scale", scale).with("seconds", measure_s).with("link_seconds", carry_s),
+        parameters: Row::new()
+            .with("scene", SCENE)
+            .with("scale", scale)
+            .with("seconds", measure_s)
+            .with("link_seconds", carry_s),
         rows,
         plots: vec![plot],
         summary: Summary {

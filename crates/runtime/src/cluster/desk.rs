@@ -52,7 +52,7 @@ impl Desk {
     /// Everything that operators may ask.
     pub(super) fn facts(&self, links: Links, mesh: Arc<Mesh>, experiments: bool) -> Facts {
         let (ready, figures, regions, census) = (self.clone(), self.clone(), self.clone(), self.clone());
-        let (ticks, ferry) = (self.clone(), self.clone());
+        let ticks = self.clone();
         let network = mesh.clone();
         let regions: Page = Box::new(move |_| Ok(regions.regions(network.stats().refusals)));
         let census: Page = Box::new(move |arguments| {
@@ -64,10 +64,7 @@ impl Desk {
             Ok(ticks.ticks(Tick(after)))
         });
         let mut pages = BTreeMap::from([("/api/regions", regions), ("/api/census", census), ("/api/ticks", ticks)]);
-        if experiments {
-            let ferry: Page = Box::new(move |arguments| ferry.ferry(arguments));
-            pages.insert("/api/ferry", ferry);
-        }
+        pages.extend(self.orders(experiments));
         Facts {
             unready: Box::new(move || {
                 let is_member = ready.revision.load(Ordering::Relaxed) > 0;
@@ -79,6 +76,13 @@ impl Desk {
             }),
             pages,
         }
+    }
+
+    /// What operators may order: nothing, unless the cluster is there for experiments.
+    fn orders(&self, experiments: bool) -> Option<(&'static str, Page)> {
+        let desk = self.clone();
+        let ferry: Page = Box::new(move |arguments| desk.ferry(arguments));
+        experiments.then_some(("/api/ferry", ferry))
     }
 
     fn readings(&self) -> Vec<Reading> {
@@ -142,7 +146,11 @@ impl Desk {
         let desk = self.lock().get(&RegionId(region)).map(|(_, desk)| desk.clone());
         let desk = desk.ok_or_else(|| format!("region {region} is not served here"))?;
         let ferry = (bodies > 0).then(|| Ferry::new(RegionId(to), usize::from(bodies)));
-        if desk.hand_in(Errand::Ferry(ferry)) { Ok(json!(true)) } else { Err("too much waits at that server".to_owned()) }
+        if desk.hand_in(Errand::Ferry(ferry)) {
+            Ok(json!(true))
+        } else {
+            Err("too much waits at that server".to_owned())
+        }
     }
 
     /// What every server here owns after a tick; one that does not answer in time is left out.
@@ -161,5 +169,31 @@ impl Desk {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RegionId, (Gauge, ErrandDesk)>> {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::errand::Errands;
+
+    #[test]
+    fn only_experiments_may_order_and_only_what_makes_sense() {
+        let desk = Desk::default();
+        let (errands, _list) = Errands::open();
+        desk.open(RegionId(3), Gauge::new(RegionId(3)), errands);
+        assert!(desk.orders(false).is_none());
+        let (_, page) = desk.orders(true).unwrap();
+        for (arguments, fits) in [
+            (["3", "1", "5"], true),
+            (["3", "1", "0"], true),
+            (["2", "1", "5"], false),
+            (["3", "1", "-1"], false),
+            (["3", "", "5"], false),
+        ] {
+            let names = ["region", "to", "bodies"].map(str::to_owned);
+            let arguments: BTreeMap<String, String> = names.into_iter().zip(arguments.map(str::to_owned)).collect();
+            assert_eq!(page(&arguments).is_ok(), fits, "{arguments:?}");
+        }
     }
 }
