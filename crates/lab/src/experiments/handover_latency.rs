@@ -27,7 +27,7 @@ const SCENE: &str = "shower";
 pub(super) struct Counted {
     delays: [u64; 8],
     missed: u64,
-    body_ticks: u64,
+    pub(super) body_ticks: u64,
     skipped_ticks: u64,
 }
 

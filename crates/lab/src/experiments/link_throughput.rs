@@ -15,13 +15,13 @@ use crate::report::Row;
 
 /// Bodies a second that the slower direction of the link must carry.
 pub(super) const BODIES_PER_S_MIN: f64 = 10_000.0;
-/// Bodies at each server.
-const RESIDENT: u16 = 1_000;
+/// Bodies at each server: 1,000 that stay and more than are under way at any time.
+const RESIDENT: u16 = 1_200;
 /// Bodies that each server is asked to give away at a tick: 10,500 a second, so that a tick that comes late is made up
 /// for.
 const PER_TICK: u16 = 175;
 /// Distance between neighbours in the row, metres. All of them fit into the 8 km that a world may be wide.
-const APART_M: f32 = 3.9;
+const APART_M: f32 = 3.2;
 /// Distance of a cube's middle from the boundary, metres: it decides who has it at first.
 const BESIDE_M: f32 = 0.1;
 
@@ -34,6 +34,8 @@ pub(super) struct Carried {
     /// Bodies that arrived, at each server.
     arrived: [u64; 2],
     counted: Counted,
+    /// Ticks of both servers.
+    region_ticks: u64,
     times: TickTimes,
     awake_min: u64,
     deferred: u64,
@@ -61,6 +63,7 @@ impl Carried {
             .with("bodies_per_s_there", there)
             .with("bodies_per_s_back", back)
             .with("seconds", self.seconds)
+            .with("stepped_mean", self.counted.body_ticks as f64 / self.region_ticks.max(1) as f64)
             .with("awake_min", self.awake_min)
             .with("deferred", self.deferred)
             .with("step_ms_p50", self.times.quantile_ms(0.5))
@@ -115,6 +118,7 @@ pub(super) fn carry(durable: bool, seconds: u64, passed: impl FnMut(f32)) -> Res
         seconds,
         arrived: [0, 1].map(|i| after.arrived[i].saturating_sub(before.arrived[i])),
         counted: after.counted.less(&before.counted),
+        region_ticks: after.region_ticks.saturating_sub(before.region_ticks),
         times,
         awake_min: before.awake_min.min(after.awake_min),
         deferred: (after.deferred - before.deferred) as u64,
@@ -127,6 +131,7 @@ pub(super) fn carry(durable: bool, seconds: u64, passed: impl FnMut(f32)) -> Res
 /// What both nodes have counted.
 struct Facts {
     ticks: u64,
+    region_ticks: u64,
     arrived: [u64; 2],
     counted: Counted,
     awake_min: u64,
@@ -141,6 +146,7 @@ impl Facts {
         let sum = |metric: &str, labels: &str| cluster.nodes().map(|node| cluster.metric(node, metric, labels)).sum();
         Facts {
             ticks: regions.iter().map(|region| region.tick.0).min().unwrap_or(0),
+            region_ticks: regions.iter().map(|region| region.tick.0).sum(),
             arrived: [arrived(1), arrived(0)],
             counted: counted(&regions),
             awake_min: regions.iter().map(|region| region.awake).min().unwrap_or(0),

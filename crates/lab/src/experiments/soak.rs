@@ -28,7 +28,7 @@ const SWING: f64 = 0.10;
 /// Files that may be open at one moment and not at another: connections of this experiment.
 const FILES_SWING: u64 = 8;
 /// Fewer calm moments than this say nothing about growth.
-const MOMENTS_MIN: usize = 12;
+const MOMENTS_MIN: usize = 24;
 
 /// What can happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
 
 /// Lets something happen to a node, waits until all is calm, and looks at everything.
 fn disturb(cluster: &mut ClusterRun, rng: &mut Rng, began: Instant) -> Result<Moment, LabError> {
-    cluster.until_protected(NODES)?;
+    let before = cluster.until_protected(NODES)?;
     let process = format!("node-{}", rng.below(NODES as u64));
     let mishap = Mishap::draw(rng);
     match mishap {
@@ -172,8 +172,16 @@ fn disturb(cluster: &mut ClusterRun, rng: &mut Rng, began: Instant) -> Result<Mo
         }
     }
     let over = Instant::now();
-    // Long enough for a failure to be noticed, so that calm is not what was before it.
-    pause(Duration::from_millis(1_200));
+    if matches!(mishap, Mishap::Kill | Mishap::Drain) {
+        cluster.until("the process to be back", || {
+            let roster = cluster.roster()?;
+            let mut members = roster.members();
+            members.any(|(number, one)| one.name == process && before.member(number).is_none()).then_some(())
+        })?;
+    } else {
+        // Long enough for a failure to be noticed, so that calm is not what was before it.
+        pause(Duration::from_millis(1_200));
+    }
     cluster.until_protected(NODES)?;
     let calm_after_s = over.elapsed().as_secs_f64();
     let count = cluster.until_counted()?;
