@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "real processes take real time")]
 
 use nimbus_control::Roster;
-use nimbus_model::{Nid, RegionId, Tick, World};
+use nimbus_model::{Nid, RegionId, Tick, World, world_file};
 use nimbus_scenes::SceneParams;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -34,6 +34,31 @@ pub(crate) struct ClusterPlan {
     pub(crate) more: String,
 }
 
+/// Which processes there are beside the coordinator.
+#[derive(Clone, Copy, Debug)]
+struct Cast {
+    nodes: usize,
+    gateways: usize,
+    /// Whether a relay is between all of them.
+    relayed: bool,
+}
+
+impl ClusterPlan {
+    fn cast(&self, relayed: bool) -> Cast {
+        Cast { nodes: self.nodes, gateways: 1, relayed }
+    }
+
+    fn world(&self) -> Result<World, LabError> {
+        let params = SceneParams { servers: self.regions, seed: 1, scale: self.scale };
+        let world = nimbus_scenes::build(self.scene, &params);
+        world.map_err(|error| LabError::Failed(format!("there is no such scene: {error}")))
+    }
+
+    fn scene_lines(&self) -> String {
+        format!("scene = \"{}\"\nscale = {:?}\nregions = {}", self.scene, self.scale, self.regions)
+    }
+}
+
 /// A region as the node that serves it tells.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct RegionFacts {
@@ -43,6 +68,9 @@ pub(crate) struct RegionFacts {
     pub(crate) began_after: Option<Tick>,
     pub(crate) began_us: Option<u64>,
     pub(crate) lost_ticks: u64,
+    pub(crate) bodies: u64,
+    pub(crate) awake: u64,
+    pub(crate) arrived: u64,
     pub(crate) arrival_ticks: [u64; 8],
     pub(crate) ticks_in_transit: u64,
     pub(crate) body_ticks: u64,
@@ -88,12 +116,36 @@ pub(crate) struct ClusterRun {
 impl ClusterRun {
     /// Starts all its processes with this program.
     pub(crate) fn start(plan: &ClusterPlan) -> Result<ClusterRun, LabError> {
+        let (world, scene) = (plan.world()?, plan.scene_lines());
+        ClusterRun::launch(world, &format!("{scene}\n{}", plan.more), plan.cast(false), |_| Ok(()))
+    }
+
+    /// The same with a relay between all processes, so that they can be cut off.
+    pub(crate) fn start_relayed(plan: &ClusterPlan) -> Result<ClusterRun, LabError> {
+        let world = plan.world()?;
+        let head = format!("{}\n{}\n[relay]\nseed = 1", plan.scene_lines(), plan.more);
+        ClusterRun::launch(world, &head, plan.cast(true), |_| Ok(()))
+    }
+
+    /// Starts nodes for a world that is no scene, without a gateway: what is measured is theirs alone.
+    pub(crate) fn start_nodes(world: World, nodes: usize, more: &str) -> Result<ClusterRun, LabError> {
+        let text = world_file::write(&world);
+        let head = format!("world = \"world.toml\"\n{more}");
+        let cast = Cast { nodes, gateways: 0, relayed: false };
+        ClusterRun::launch(world, &head, cast, |dir| std::fs::write(dir.join("world.toml"), text))
+    }
+
+    fn launch(
+        world: World,
+        head: &str,
+        cast: Cast,
+        prepare: impl FnOnce(&Path) -> std::io::Result<()>,
+    ) -> Result<ClusterRun, LabError> {
         let failed = |what: &str, error: &dyn std::fmt::Display| LabError::Failed(format!("{what}: {error}"));
         let dir = std::env::temp_dir().join(format!("nimbus-lab-{}-{}", std::process::id(), unix_us()));
         std::fs::create_dir_all(&dir).map_err(|error| failed("cannot make a directory", &error))?;
-        let params = SceneParams { servers: plan.regions, seed: 1, scale: plan.scale };
-        let world = nimbus_scenes::build(plan.scene, &params).map_err(|error| failed("no scene", &error))?;
-        let (text, operators) = describe(plan).map_err(|error| failed("cannot find free ports", &error))?;
+        prepare(&dir).map_err(|error| failed("cannot write the world", &error))?;
+        let (text, operators) = describe(head, cast).map_err(|error| failed("cannot find free ports", &error))?;
         std::fs::write(dir.join("cluster.toml"), text).map_err(|error| failed("cannot write the file", &error))?;
         let log = File::create(dir.join("log")).map_err(|error| failed("cannot write a log", &error))?;
         let errors = log.try_clone().map_err(|error| failed("cannot write a log", &error))?;
@@ -101,6 +153,7 @@ impl ClusterRun {
         let parent = Command::new(program)
             .arg("cluster")
             .arg(dir.join("cluster.toml"))
+            .stdin(if cast.relayed { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::from(log))
             .stderr(Stdio::from(errors))
             .spawn()
@@ -203,6 +256,15 @@ impl ClusterRun {
         })
     }
 
+    /// Cuts a process off from all others for a while; only where there is a relay between them.
+    pub(crate) fn cut(&mut self, name: &str, time: Duration) -> Result<(), LabError> {
+        let told = self.parent.stdin.as_mut().map(|orders| writeln!(orders, "cut {name} {}", time.as_millis()));
+        match told {
+            Some(Ok(())) => Ok(()),
+            _ => Err(LabError::Failed("there is no relay to cut processes off".to_owned())),
+        }
+    }
+
     /// Sends a signal to a process, `KILL` or `STOP` for example. Says when, microseconds of the calendar.
     pub(crate) fn signal(&self, name: &str, signal: &str) -> Result<u64, LabError> {
         let pid = self.until(&format!("{name} to run"), || self.pid(name))?;
@@ -214,7 +276,7 @@ impl ClusterRun {
         }
     }
 
-    fn pid(&self, name: &str) -> Option<u32> {
+    pub(crate) fn pid(&self, name: &str) -> Option<u32> {
         let config = self.dir.join("cluster.toml");
         let wanted = format!("{}\0--name\0{name}\0", config.display());
         let entries = std::fs::read_dir("/proc").ok()?.flatten();
@@ -226,9 +288,18 @@ impl ClusterRun {
             .find_map(|entry| entry.file_name().to_str()?.parse().ok())
     }
 
-    fn ask<T: DeserializeOwned>(&self, process: &str, path: &str) -> Option<T> {
-        let body = get(*self.operators.get(process)?, path)?;
-        serde_json::from_str(&body).ok()
+    /// The names of the nodes.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &str> {
+        self.operators.keys().map(String::as_str).filter(|name| name.starts_with("node"))
+    }
+
+    pub(crate) fn ask<T: DeserializeOwned>(&self, process: &str, path: &str) -> Option<T> {
+        serde_json::from_str(&self.text(process, path)?).ok()
+    }
+
+    /// A page for operators as it is.
+    pub(crate) fn text(&self, process: &str, path: &str) -> Option<String> {
+        get(*self.operators.get(process)?, path)
     }
 }
 
@@ -260,7 +331,7 @@ fn get(address: SocketAddr, path: &str) -> Option<String> {
 }
 
 /// The cluster's file, with ports that are free now, and where processes answer operators.
-fn describe(plan: &ClusterPlan) -> std::io::Result<(String, BTreeMap<String, SocketAddr>)> {
+fn describe(head: &str, cast: Cast) -> std::io::Result<(String, BTreeMap<String, SocketAddr>)> {
     let mut held: (Vec<UdpSocket>, Vec<TcpListener>) = Default::default();
     let mut udp = || {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -268,14 +339,11 @@ fn describe(plan: &ClusterPlan) -> std::io::Result<(String, BTreeMap<String, Soc
         held.0.push(socket);
         address
     };
-    let mut text = format!(
-        "name = \"lab\"\nscene = \"{}\"\nscale = {:?}\nregions = {}\n{}\n",
-        plan.scene, plan.scale, plan.regions, plan.more
-    );
+    let mut text = format!("name = \"lab\"\n{head}\n");
     let mut operators = BTreeMap::new();
-    let nodes = (0..plan.nodes).map(|i| ("node", format!("node-{i}")));
-    let others = [("coordinator", "coordinator-0".to_owned()), ("gateway", "gateway-0".to_owned())];
-    for (role, name) in others.into_iter().chain(nodes) {
+    let nodes = (0..cast.nodes).map(|i| ("node", format!("node-{i}")));
+    let gateways = (0..cast.gateways).map(|i| ("gateway", format!("gateway-{i}")));
+    for (role, name) in [("coordinator", "coordinator-0".to_owned())].into_iter().chain(gateways).chain(nodes) {
         let mut tcp = || {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
             let address = listener.local_addr();
@@ -285,6 +353,9 @@ fn describe(plan: &ClusterPlan) -> std::io::Result<(String, BTreeMap<String, Soc
         let (address, operator) = (udp()?, tcp()?);
         // Writing to a string cannot fail.
         _ = writeln!(text, "[[{role}]]\nname = \"{name}\"\naddress = \"{address}\"\noperator = \"{operator}\"");
+        if cast.relayed {
+            _ = writeln!(text, "relayed = \"{}\"", udp()?);
+        }
         if role == "gateway" {
             _ = writeln!(text, "http = \"{}\"", tcp()?);
         }

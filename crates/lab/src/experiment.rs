@@ -8,6 +8,8 @@ use crate::report::Report;
 pub struct Options {
     /// Less of everything: under a minute, for a first look.
     pub quick: bool,
+    /// How long to go on, for an experiment that can go on for as long as one likes.
+    pub minutes: Option<u32>,
 }
 
 /// Why an experiment gave no result.

@@ -4,6 +4,7 @@
 //! measured side by side in the same run, because absolute times say more about the machine than about the code.
 
 mod cluster_run;
+mod cluster_watch;
 mod draw;
 mod escape;
 mod experiment;

@@ -36,6 +36,10 @@ struct ClusterFile {
     balance: bool,
     checkpoints: Option<String>,
     checkpoint_every_s: Option<u32>,
+    #[serde(default = "default_durable")]
+    durable: bool,
+    #[serde(default)]
+    experiments: bool,
     #[serde(default = "default_certs")]
     certs: PathBuf,
     store: Option<PathBuf>,
@@ -91,6 +95,10 @@ fn default_lease_s() -> u32 {
 
 fn default_certs() -> PathBuf {
     PathBuf::from("certs")
+}
+
+fn default_durable() -> bool {
+    true
 }
 
 fn default_seed() -> u64 {
@@ -194,6 +202,8 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
         places,
         operators,
         balance: file.balance,
+        durable: file.durable,
+        experiments: file.experiments,
         world,
         map,
         checkpoints,

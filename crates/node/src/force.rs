@@ -8,6 +8,9 @@ use crate::config::Policy;
 use crate::inbox::Input;
 use crate::node::Node;
 
+/// Most bodies that are handed over as one, unless a cluster alone has more: they arrive together or go back together.
+const BATCH_BODIES: usize = 64;
+
 impl Node {
     /// Gives bodies to another region at the end of the next tick, with everything here that they may soon touch.
     ///
@@ -51,17 +54,28 @@ impl Node {
     fn part_clusters(&mut self, nids: &[Nid], to: RegionId, gone: &mut BTreeSet<Nid>) {
         let mut scene = std::mem::take(&mut self.seam.scene);
         scene.survey(self, true);
+        // Clusters that are ordered together travel together: on their way and on arrival they cost as much as one.
+        let (mut batch, mut aboard): (Vec<u32>, Vec<Nid>) = (Vec::new(), Vec::new());
         for nid in nids {
             let Some(row) = scene.row_of(*nid).filter(|_| !gone.contains(nid)) else { continue };
             let Some(mut cluster) = self.cluster(&mut scene, row, self.horizon.look_ahead()) else { continue };
             cluster.retain(|row| !gone.contains(&scene.rows[*row as usize].nid));
             let together: Vec<Nid> = cluster.iter().map(|row| scene.rows[*row as usize].nid).collect();
-            if cluster.len() <= self.config.aura.cluster_max && self.may_grant(to, &together) {
-                self.part(&mut scene, &cluster, to);
-                gone.extend(together);
-            } else {
+            if cluster.len() > self.config.aura.cluster_max || !self.may_grant(to, &together) {
                 self.counters.grants_deferred += 1;
+                continue;
             }
+            let all = [aboard.as_slice(), &together].concat();
+            if !batch.is_empty() && (all.len() > BATCH_BODIES || !self.may_grant(to, &all)) {
+                self.part(&mut scene, &std::mem::take(&mut batch), to);
+                aboard.clear();
+            }
+            batch.extend(cluster);
+            aboard.extend_from_slice(&together);
+            gone.extend(together);
+        }
+        if !batch.is_empty() {
+            self.part(&mut scene, &batch, to);
         }
         self.seam.scene = scene;
     }
@@ -115,6 +129,15 @@ mod tests {
             assert_eq!(node.hosted_count(), stay);
             assert_eq!(node.in_flight().count(), 3 - stay);
         }
+    }
+
+    #[test]
+    fn what_is_ordered_together_travels_together() {
+        let mut node = server(Policy::Aura);
+        node.force(&[World::nid(1, 1), World::nid(1, 3)], RegionId(1));
+        node.tick(Tick(1));
+        assert_eq!((node.hosted_count(), node.in_flight().count()), (0, 3));
+        assert_eq!(node.queues().map(|(_, length, _)| length).sum::<usize>(), 1, "in one item");
     }
 
     #[test]

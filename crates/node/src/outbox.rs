@@ -6,8 +6,9 @@ use nimbus_wire::{Address, Item, LaneFrame};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Most unacknowledged items on the lane to a region; at the limit, bodies stay where they are.
-pub const REGION_LANE_MAX: usize = 128;
+/// Most unacknowledged items on the lane to a region; at the limit, bodies stay where they are. With backups an answer
+/// takes three ticks, so this many leave room for 10,000 bodies a second that travel one by one. A frame takes as many.
+pub const REGION_LANE_MAX: usize = 2_048;
 /// Most unacknowledged items on the lane to a gateway; beyond it news is dropped and counted.
 pub const GATEWAY_LANE_MAX: usize = 65_536;
 

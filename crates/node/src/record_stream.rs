@@ -15,9 +15,9 @@ const PATIENCE_TICKS_MAX: u64 = 32;
 /// As long as all that is not known to be kept is no more than this, every frame has all of it.
 const REPEATED_BYTES: usize = 2 << 10;
 /// Bytes of pieces in one frame, unless a single piece is larger.
-const FRAME_BYTES: usize = 64 << 10;
+const FRAME_BYTES: usize = 256 << 10;
 /// Bytes that may be under way.
-const WINDOW_BYTES: usize = 256 << 10;
+const WINDOW_BYTES: usize = 1 << 20;
 /// Bytes of a snapshot that go with each tick, at the least.
 const TRICKLE_BYTES: usize = 8 << 10;
 /// A snapshot is spread over this many ticks at the most, as far as the size of pieces allows.
@@ -47,7 +47,7 @@ pub(crate) struct RecordStream {
     sent: u64,
     /// The piece to send next. A backup takes pieces in sequence only, so when one is lost this goes back to it.
     next: u64,
-    /// When the oldest were last sent.
+    /// When the oldest were last sent, or at the earliest could have been.
     sent_at: Tick,
     patience: u64,
     /// The last tick that is kept.
@@ -93,6 +93,8 @@ impl RecordStream {
         }
         if progress {
             self.patience = (self.patience / 2).max(PATIENCE_TICKS_MIN);
+            // What is the oldest now was written after that tick, so its turn to be sent again comes later.
+            self.sent_at = self.sent_at.max(self.kept);
             self.release_marks();
         }
         true
@@ -284,6 +286,19 @@ mod tests {
         assert!((2..=5).contains(&again), "{sent:?}");
         assert_eq!(stream.last, 4);
         assert!(stream.hear(1, 4) && stream.kept() == Tick(1));
+    }
+
+    #[test]
+    fn what_is_kept_in_time_is_sent_once() {
+        let mut stream = listening();
+        let mut sent = 0;
+        for t in 1..100 {
+            stream.write(Tick(t), &[2; 4 * REPEATED_BYTES]);
+            sent += stream.poll(Tick(t)).1.len();
+            // Each answer takes two ticks; the seed was the first piece.
+            stream.hear(1, t.saturating_sub(1));
+        }
+        assert_eq!(sent, 100);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use nimbus_wire::GatewayId;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use crate::ferry::Ferry;
+
 /// Most errands that wait at one server.
 const ERRANDS_MAX: usize = 64;
 /// Most questions that wait for their tick.
@@ -36,6 +38,8 @@ pub(crate) enum Errand {
     Contribute(Tick, SyncSender<Part>),
     /// What do you own after this tick? Of a tick that is past, it answers for the last one.
     Census(Tick, SyncSender<Census>),
+    /// Give bodies away at every tick from now on; none ends that.
+    Ferry(Option<Ferry>),
 }
 
 /// Where errands are handed in.
@@ -55,6 +59,7 @@ pub(crate) struct Errands {
     inbox: Option<Receiver<Errand>>,
     stop_after: Option<Tick>,
     questions: Vec<(Tick, Question)>,
+    ferry: Option<Ferry>,
 }
 
 /// Something that waits for its tick.
@@ -79,6 +84,7 @@ impl Errands {
                 Errand::StopAfter(tick) => self.stop_after = tick,
                 Errand::Census(at, answer) => self.note(at, Question::Census(answer)),
                 Errand::Contribute(at, answer) => self.note(at, Question::Contribution(answer)),
+                Errand::Ferry(ferry) => self.ferry = ferry,
             }
         }
         self.answer(node);
@@ -87,6 +93,13 @@ impl Errands {
     /// The last tick to run when ticks up to `due` are.
     pub(crate) fn cap(&self, due: Tick) -> Tick {
         self.stop_after.map_or(due, |last| due.min(last))
+    }
+
+    /// Orders what the next tick is to give away.
+    pub(crate) fn prepare(&mut self, node: &mut Node) {
+        if let Some(ferry) = &mut self.ferry {
+            ferry.load(node);
+        }
     }
 
     /// Answers questions whose tick has come.

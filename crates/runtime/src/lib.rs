@@ -16,6 +16,7 @@ mod doors;
 mod embedded;
 mod errand;
 pub mod etcd;
+mod ferry;
 mod gateway_thread;
 mod http;
 pub mod inspect;

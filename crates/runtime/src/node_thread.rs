@@ -154,6 +154,7 @@ impl NodeThread {
         for tick in first.0..=due.0 {
             let tick = Tick(tick);
             let before = self.node.now();
+            self.errands.prepare(&mut self.node);
             let began = clock.now();
             self.node.tick(tick);
             let step = clock.now() - began;

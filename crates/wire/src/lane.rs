@@ -27,7 +27,7 @@ pub struct Outgoing {
     unacked: VecDeque<(Tick, Item)>,
     /// Up to here everything has been sent at least once.
     sent: u64,
-    /// When the oldest of them were last sent.
+    /// When the oldest of them were last sent, or at the earliest could have been.
     last_sent: Tick,
 }
 
@@ -60,6 +60,10 @@ impl Outgoing {
         self.unacked.drain(..count);
         self.acked = ack;
         self.sent = self.sent.max(ack);
+        // What is the oldest now was not sent before it was said, so its turn to be sent again comes later.
+        if let Some((said, _)) = self.unacked.front() {
+            self.last_sent = self.last_sent.max(*said);
+        }
         count
     }
 
@@ -300,6 +304,21 @@ mod tests {
             out.acknowledge(inc.mark());
             assert!(inc.mark() + RESEND_TICKS >= t, "at tick {t} only {} have come", inc.mark());
         }
+    }
+
+    #[test]
+    fn what_is_answered_in_time_is_sent_once() {
+        let mut out = Outgoing::default();
+        let mut sent = 0;
+        for t in 1..100 {
+            out.push(Tick(t), item(t));
+            sent += out.poll(Tick(t), 0, RESEND_TICKS).unwrap().items.len();
+            // Each answer takes three ticks.
+            out.acknowledge(t.saturating_sub(3));
+        }
+        assert_eq!(sent, 99);
+        let again: usize = (100..104).filter_map(|t| out.poll(Tick(t), 0, RESEND_TICKS)).map(|f| f.items.len()).sum();
+        assert_eq!(again, 3, "and again when no answer comes");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use nimbus_node::Policy;
 use nimbus_universe::{Universe, UniverseConfig};
 use std::time::Duration;
 
+use super::link_throughput::{BODIES_PER_S_MIN, Carried, carry};
 use crate::cluster_run::{ClusterPlan, ClusterRun, RegionFacts, pause};
 use crate::experiment::{Experiment, LabError, Options, Progress};
 use crate::plot::{Plot, Series};
@@ -23,10 +24,10 @@ const SCENE: &str = "shower";
 
 /// What a run counted.
 #[derive(Clone, Copy, Default)]
-struct Counted {
+pub(super) struct Counted {
     delays: [u64; 8],
     missed: u64,
-    body_ticks: u64,
+    pub(super) body_ticks: u64,
     skipped_ticks: u64,
 }
 
@@ -36,7 +37,7 @@ impl Counted {
     }
 
     /// The delay that a share of hand-overs did not exceed.
-    fn quantile(&self, share: f64) -> usize {
+    pub(super) fn quantile(&self, share: f64) -> usize {
         let wanted = (self.hand_overs() as f64 * share).ceil() as u64;
         let mut sum = 0;
         self.delays
@@ -52,7 +53,7 @@ impl Counted {
         self.missed as f64 / self.body_ticks.max(1) as f64
     }
 
-    fn less(&self, other: &Counted) -> Counted {
+    pub(super) fn less(&self, other: &Counted) -> Counted {
         let mut delays = self.delays;
         delays.iter_mut().zip(other.delays).for_each(|(mine, its)| *mine -= its.min(*mine));
         Counted {
@@ -63,7 +64,7 @@ impl Counted {
         }
     }
 
-    fn row(&self, place: &str) -> Row {
+    pub(super) fn row(&self, place: &str) -> Row {
         Row::new()
             .with("place", place)
             .with("hand_overs", self.hand_overs())
@@ -78,7 +79,7 @@ impl Counted {
 }
 
 fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabError> {
-    let (warm_up_s, measure_s, scale) = if options.quick { (8, 15, 0.3) } else { (25, 60, 1.0) };
+    let (warm_up_s, measure_s, scale, carry_s) = if options.quick { (6, 10, 0.3, 5) } else { (25, 60, 1.0, 30) };
     let mut rows = Vec::new();
     let mut series = Vec::new();
     let mut passed = true;
@@ -92,25 +93,38 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     }
     passed &= real.hand_overs() > 0 && simulated.hand_overs() > 0;
     passed &= real.quantile(0.99) <= P99_MAX_TICKS && real.missed_share() <= MISSED_MAX && simulated.missed == 0;
+    // Without backups only where it takes longer with them.
+    let mut carried = vec![carry(true, carry_s, |share| progress(0.6 + 0.2 * share))?];
+    if !options.quick || carried[0].per_second() < BODIES_PER_S_MIN {
+        carried.push(carry(false, carry_s, |share| progress(0.8 + 0.2 * share))?);
+    }
+    rows.extend(carried.iter().map(Carried::row));
+    passed &= carried[0].per_second() >= BODIES_PER_S_MIN && carried.iter().all(|carried| carried.astray() == 0);
+    let sentences: Vec<String> = carried.iter().map(Carried::sentence).collect();
     let mut plot = Plot::lines("delays", "From the decision to the first step", "ticks", "share of bodies, %");
     for one in series {
         plot = plot.with(one);
     }
     Ok(Report {
         experiment: EXPERIMENT.name,
-        parameters: Row::new().with("scene", SCENE).with("scale", scale).with("seconds", measure_s),
+        parameters: Row::new()
+            .with("scene", SCENE)
+            .with("scale", scale)
+            .with("seconds", measure_s)
+            .with("link_seconds", carry_s),
         rows,
         plots: vec![plot],
         summary: Summary {
             passed,
             sentence: format!(
                 "{} hand-overs between processes: p99 {} ticks from decision to first step (bar {P99_MAX_TICKS}), {:.4} % of \
-                 body-ticks missed (bar {} %); in the simulator {} missed (bar 0).",
+                 body-ticks missed (bar {} %); in the simulator {} missed (bar 0). {}",
                 real.hand_overs(),
                 real.quantile(0.99),
                 100.0 * real.missed_share(),
                 100.0 * MISSED_MAX,
                 simulated.missed,
+                sentences.join(" "),
             ),
         },
     })
@@ -131,14 +145,14 @@ fn real_processes(
             progress(from + (to - from) * (second + 1) as f32 / seconds as f32);
         }
     };
-    wait(warm_up_s, 0.0, 0.3);
+    wait(warm_up_s, 0.0, 0.2);
     let before = counted(&cluster.regions());
-    wait(measure_s, 0.3, 0.8);
+    wait(measure_s, 0.2, 0.6);
     let after = counted(&cluster.regions());
     Ok(after.less(&before))
 }
 
-fn counted(regions: &[RegionFacts]) -> Counted {
+pub(super) fn counted(regions: &[RegionFacts]) -> Counted {
     let mut sum = Counted::default();
     for region in regions {
         sum.delays.iter_mut().zip(region.arrival_ticks).for_each(|(sum, count)| *sum += count);

@@ -9,16 +9,19 @@ mod control_schemes;
 mod failover;
 mod handover_latency;
 mod insertion_cost;
+mod link_throughput;
 mod node_memory;
 mod node_overhead;
 mod packet_loss;
+mod soak;
 mod transplant;
+mod two_cores;
 mod universe_speed;
 mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 14] = [
+pub(crate) const ALL: [Experiment; 16] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
@@ -28,6 +31,8 @@ pub(crate) const ALL: [Experiment; 14] = [
     authority_swap::EXPERIMENT,
     failover::EXPERIMENT,
     handover_latency::EXPERIMENT,
+    two_cores::EXPERIMENT,
+    soak::EXPERIMENT,
     insertion_cost::EXPERIMENT,
     universe_speed::EXPERIMENT,
     node_overhead::EXPERIMENT,

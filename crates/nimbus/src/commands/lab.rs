@@ -27,6 +27,9 @@ enum Action {
         /// Less of everything, for a first look
         #[arg(long)]
         quick: bool,
+        /// Go on for so many minutes; only `soak` can
+        #[arg(long)]
+        minutes: Option<u32>,
         /// Write the result as JSON to a file, or - for standard output
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
@@ -45,18 +48,20 @@ impl Lab {
                 }
                 Ok(Verdict::Good)
             }
-            Action::Run { name, quick, json, report } => run(&name, quick, json.as_deref(), report.as_deref()),
+            Action::Run { name, quick, minutes, json, report } => {
+                run(&name, &Options { quick, minutes }, json.as_deref(), report.as_deref())
+            }
         }
     }
 }
 
-fn run(name: &str, quick: bool, json: Option<&Path>, directory: Option<&Path>) -> anyhow::Result<Verdict> {
+fn run(name: &str, options: &Options, json: Option<&Path>, directory: Option<&Path>) -> anyhow::Result<Verdict> {
     let experiment = find(name)?;
     let bar = ProgressBar::new(1000);
     if let Ok(style) = ProgressStyle::with_template(&format!("{name} {{bar:40}} {{percent}} % {{eta}}")) {
         bar.set_style(style);
     }
-    let report = (experiment.run)(&Options { quick }, &mut |share| bar.set_position((share * 1000.0) as u64))?;
+    let report = (experiment.run)(options, &mut |share| bar.set_position((share * 1000.0) as u64))?;
     bar.finish_and_clear();
     let to_stdout = json == Some(Path::new("-"));
     match json {

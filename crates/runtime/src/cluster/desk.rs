@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::checkpoints::{Checkpoints, Filed};
 use crate::errand::{Census, Errand, ErrandDesk};
+use crate::ferry::Ferry;
 use crate::links::Links;
 use crate::mesh::Mesh;
 use crate::metrics;
@@ -51,14 +52,21 @@ impl Desk {
     }
 
     /// Everything that operators may ask.
-    pub(super) fn facts(&self, links: Links, mesh: Arc<Mesh>) -> Facts {
+    pub(super) fn facts(&self, links: Links, mesh: Arc<Mesh>, experiments: bool) -> Facts {
         let (ready, figures, regions, census) = (self.clone(), self.clone(), self.clone(), self.clone());
+        let ticks = self.clone();
         let network = mesh.clone();
         let regions: Page = Box::new(move |_| Ok(regions.regions(network.stats().refusals)));
         let census: Page = Box::new(move |arguments| {
             let tick = arguments.get("tick").and_then(|tick| tick.parse().ok()).ok_or("say ?tick=NUMBER")?;
             Ok(json!(census.census(Tick(tick))))
         });
+        let ticks: Page = Box::new(move |arguments| {
+            let after = arguments.get("after").and_then(|tick| tick.parse().ok()).ok_or("say ?after=TICK")?;
+            Ok(ticks.ticks(Tick(after)))
+        });
+        let mut pages = BTreeMap::from([("/api/regions", regions), ("/api/census", census), ("/api/ticks", ticks)]);
+        pages.extend(self.orders(experiments));
         Facts {
             unready: Box::new(move || {
                 let is_member = ready.revision.load(Ordering::Relaxed) > 0;
@@ -68,9 +76,16 @@ impl Desk {
                 let misplaced = figures.misplaced.load(Ordering::Relaxed);
                 metrics::render_node(&figures.readings(), &links, &mesh.stats(), misplaced)
             }),
-            pages: BTreeMap::from([("/api/regions", regions), ("/api/census", census)]),
+            pages,
             acts: BTreeMap::new(),
         }
+    }
+
+    /// What operators may order: nothing, unless the cluster is there for experiments.
+    fn orders(&self, experiments: bool) -> Option<(&'static str, Page)> {
+        let desk = self.clone();
+        let ferry: Page = Box::new(move |arguments| desk.ferry(arguments));
+        experiments.then_some(("/api/ferry", ferry))
     }
 
     fn readings(&self) -> Vec<Reading> {
@@ -111,6 +126,34 @@ impl Desk {
             "refused_connections": refusals,
             "regions": regions,
         })
+    }
+
+    /// The latest ticks of every server here, as far as they come after one: how late each began and how long it took.
+    fn ticks(&self, after: Tick) -> Value {
+        let of = |reading: &Reading| {
+            let samples = reading.shown(after).samples;
+            let ticks: Vec<[u64; 3]> = samples
+                .iter()
+                .map(|sample| [sample.tick.0, sample.late.as_micros() as u64, sample.step.as_micros() as u64])
+                .collect();
+            json!({ "region": reading.region, "ticks": ticks })
+        };
+        self.readings().iter().map(of).collect()
+    }
+
+    /// Has a server give bodies away at every tick, for experiments.
+    fn ferry(&self, arguments: &BTreeMap<String, String>) -> Result<Value, String> {
+        let number = |name: &str| arguments.get(name).and_then(|value| value.parse::<u16>().ok());
+        let order = number("region").zip(number("to")).zip(number("bodies"));
+        let ((region, to), bodies) = order.ok_or("say ?region=NUMBER&to=NUMBER&bodies=NUMBER, bodies at each tick")?;
+        let desk = self.lock().get(&RegionId(region)).map(|(_, desk)| desk.clone());
+        let desk = desk.ok_or_else(|| format!("region {region} is not served here"))?;
+        let ferry = (bodies > 0).then(|| Ferry::new(RegionId(to), usize::from(bodies)));
+        if desk.hand_in(Errand::Ferry(ferry)) {
+            Ok(json!(true))
+        } else {
+            Err("too much waits at that server".to_owned())
+        }
     }
 
     /// What every server here owns after a tick; one that does not answer in time is left out.
@@ -154,5 +197,31 @@ impl Desk {
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RegionId, (Gauge, ErrandDesk)>> {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::errand::Errands;
+
+    #[test]
+    fn only_experiments_may_order_and_only_what_makes_sense() {
+        let desk = Desk::default();
+        let (errands, _list) = Errands::open();
+        desk.open(RegionId(3), Gauge::new(RegionId(3)), errands);
+        assert!(desk.orders(false).is_none());
+        let (_, page) = desk.orders(true).unwrap();
+        for (arguments, fits) in [
+            (["3", "1", "5"], true),
+            (["3", "1", "0"], true),
+            (["2", "1", "5"], false),
+            (["3", "1", "-1"], false),
+            (["3", "", "5"], false),
+        ] {
+            let names = ["region", "to", "bodies"].map(str::to_owned);
+            let arguments: BTreeMap<String, String> = names.into_iter().zip(arguments.map(str::to_owned)).collect();
+            assert_eq!(page(&arguments).is_ok(), fits, "{arguments:?}");
+        }
     }
 }

@@ -109,7 +109,7 @@ impl GatewayProcess {
         let Some(events) = self.events.take() else { return Ok(()) };
         self.told = (roster.era, roster.map.epoch());
         let id = GatewayId(process.0);
-        let durable = self.setup.count(Role::Node) > 1;
+        let durable = self.setup.is_durable();
         let config = GatewayConfig { id, durable, ..GatewayConfig::default() };
         let (council, desk) = Council::open();
         self.council = Some(desk);

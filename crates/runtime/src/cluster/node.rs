@@ -82,7 +82,7 @@ pub fn run_node(
         awaits_world: false,
         desk: Desk::default(),
     };
-    let facts = host.desk.facts(host.links.clone(), host.member.mesh.clone());
+    let facts = host.desk.facts(host.links.clone(), host.member.mesh.clone(), setup.experiments);
     let _operator = setup.operators.get(name).map(|address| Operator::start(*address, facts)).transpose()?;
     let clock = Clock::start();
     let mut leave_by = None;
@@ -228,7 +228,7 @@ impl Host {
                 let config = NodeConfig {
                     origin: duty.origin,
                     gateways: self.member.gateways(),
-                    durable: self.setup.count(Role::Node) > 1,
+                    durable: self.setup.is_durable(),
                     ..NodeConfig::new(duty.region)
                 };
                 let (its, worlds, restored) = (upcoming.clone(), self.worlds.clone(), self.setup.restored.clone());

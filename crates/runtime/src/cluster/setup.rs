@@ -48,6 +48,10 @@ pub struct ClusterSetup {
     pub operators: BTreeMap<ProcessName, SocketAddr>,
     /// Whether boundaries follow the load.
     pub balance: bool,
+    /// Whether regions have backups, where there is more than one node to keep them.
+    pub durable: bool,
+    /// Whether operators may order what only experiments need.
+    pub experiments: bool,
     /// The world it begins with.
     pub world: Arc<World>,
     /// Its first partition.
@@ -147,6 +151,11 @@ impl ClusterSetup {
         places
             .map(|(name, place)| (name.clone(), PeerConfig { role: place.role, address: Some(place.dialled()) }))
             .collect()
+    }
+
+    /// Whether regions have backups here.
+    pub(super) fn is_durable(&self) -> bool {
+        self.durable && self.count(Role::Node) > 1
     }
 
     /// How many processes of a role there are.

@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn the_report_has_its_shape() {
         let mut shares = Vec::new();
-        let options = Options { quick: true };
+        let options = Options { quick: true, ..Options::default() };
         let report = experiment(&Setup::tiny(), &options, &mut |share| shares.push(share)).unwrap();
         let names: Vec<&str> = report.rows[0].iter().map(|(name, _)| name).collect();
         assert_eq!(

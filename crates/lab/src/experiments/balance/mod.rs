@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn the_report_has_its_shape() {
         let mut shares = Vec::new();
-        let options = Options { quick: true };
+        let options = Options { quick: true, ..Options::default() };
         let report = experiment(&Setup::tiny(), &options, &mut |share| shares.push(share)).unwrap();
         assert_eq!((report.rows.len(), report.plots.len()), (3, 4));
         assert!(report.rows[1].get("slowest_share").and_then(serde_json::Value::as_f64).unwrap() > 0.0);
