@@ -68,6 +68,7 @@ pub(crate) struct RegionFacts {
     pub(crate) began_after: Option<Tick>,
     pub(crate) began_us: Option<u64>,
     pub(crate) lost_ticks: u64,
+    pub(crate) look_us: u64,
     pub(crate) bodies: u64,
     pub(crate) awake: u64,
     pub(crate) arrived: u64,
@@ -117,14 +118,21 @@ impl ClusterRun {
     /// Starts all its processes with this program.
     pub(crate) fn start(plan: &ClusterPlan) -> Result<ClusterRun, LabError> {
         let (world, scene) = (plan.world()?, plan.scene_lines());
-        ClusterRun::launch(world, &format!("{scene}\n{}", plan.more), plan.cast(false), |_| Ok(()))
+        ClusterRun::launch(world, &format!("{scene}\n{}", plan.more), plan.cast(false), &[], |_| Ok(()))
+    }
+
+    /// Starts them where another cluster left the world.
+    pub(crate) fn start_restored(plan: &ClusterPlan, checkpoint: &str) -> Result<ClusterRun, LabError> {
+        let (world, scene) = (plan.world()?, plan.scene_lines());
+        let restore = ["--restore", checkpoint];
+        ClusterRun::launch(world, &format!("{scene}\n{}", plan.more), plan.cast(false), &restore, |_| Ok(()))
     }
 
     /// The same with a relay between all processes, so that they can be cut off.
     pub(crate) fn start_relayed(plan: &ClusterPlan) -> Result<ClusterRun, LabError> {
         let world = plan.world()?;
         let head = format!("{}\n{}\n[relay]\nseed = 1", plan.scene_lines(), plan.more);
-        ClusterRun::launch(world, &head, plan.cast(true), |_| Ok(()))
+        ClusterRun::launch(world, &head, plan.cast(true), &[], |_| Ok(()))
     }
 
     /// Starts nodes for a world that is no scene, without a gateway: what is measured is theirs alone.
@@ -132,13 +140,14 @@ impl ClusterRun {
         let text = world_file::write(&world);
         let head = format!("world = \"world.toml\"\n{more}");
         let cast = Cast { nodes, gateways: 0, relayed: false };
-        ClusterRun::launch(world, &head, cast, |dir| std::fs::write(dir.join("world.toml"), text))
+        ClusterRun::launch(world, &head, cast, &[], |dir| std::fs::write(dir.join("world.toml"), text))
     }
 
     fn launch(
         world: World,
         head: &str,
         cast: Cast,
+        arguments: &[&str],
         prepare: impl FnOnce(&Path) -> std::io::Result<()>,
     ) -> Result<ClusterRun, LabError> {
         let failed = |what: &str, error: &dyn std::fmt::Display| LabError::Failed(format!("{what}: {error}"));
@@ -153,6 +162,7 @@ impl ClusterRun {
         let parent = Command::new(program)
             .arg("cluster")
             .arg(dir.join("cluster.toml"))
+            .args(arguments)
             .stdin(if cast.relayed { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::from(log))
             .stderr(Stdio::from(errors))
@@ -297,6 +307,18 @@ impl ClusterRun {
         serde_json::from_str(&self.text(process, path)?).ok()
     }
 
+    /// Orders something of a process and waits for the answer.
+    pub(crate) fn order<T: DeserializeOwned>(&self, process: &str, path: &str) -> Result<T, LabError> {
+        let failed = |why: &str| LabError::Failed(format!("{process} does not do {path}: {why}"));
+        let address = self.operators.get(process).ok_or_else(|| failed("it is not there"))?;
+        let answer = exchange(*address, "POST", path, PATIENCE).ok_or_else(|| failed("it does not answer"))?;
+        let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(|| failed("that is no answer"))?;
+        if !head.starts_with("HTTP/1.1 200") {
+            return Err(failed(body.trim()));
+        }
+        serde_json::from_str(body).map_err(|error| failed(&error.to_string()))
+    }
+
     /// A page for operators as it is.
     pub(crate) fn text(&self, process: &str, path: &str) -> Option<String> {
         get(*self.operators.get(process)?, path)
@@ -321,11 +343,7 @@ pub(crate) fn unix_us() -> u64 {
 
 /// The body of a page, if there is an answer that says all is well.
 fn get(address: SocketAddr, path: &str) -> Option<String> {
-    let mut stream = TcpStream::connect_timeout(&address, Duration::from_millis(300)).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
+    let answer = exchange(address, "GET", path, Duration::from_secs(5))?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
     head.starts_with("HTTP/1.1 200").then(|| body.to_owned())
 }
@@ -372,4 +390,15 @@ pub(crate) fn pause(time: Duration) {
 /// True where processes can be killed and found again.
 pub(crate) fn is_possible() -> bool {
     Path::new("/proc/self/cmdline").exists()
+}
+
+/// What a process answers operators, head and all.
+fn exchange(address: SocketAddr, method: &str, path: &str, patience: Duration) -> Option<String> {
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_millis(300)).ok()?;
+    stream.set_read_timeout(Some(patience)).ok()?;
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: 0\r\nConnection: close");
+    write!(stream, "{head}\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
 }

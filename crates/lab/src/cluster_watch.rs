@@ -69,6 +69,18 @@ impl ClusterRun {
         times
     }
 
+    /// By how much a tick took longer than half of those around it, at the server where that was most, milliseconds.
+    pub(crate) fn longest_tick_above_median(&self, at: Tick) -> f64 {
+        let path = format!("/api/ticks?after={}", at.0.saturating_sub(30));
+        let answers = self.nodes().filter_map(|name| self.ask::<Vec<TicksOf>>(name, &path)).flatten();
+        let above = answers.map(|of| {
+            let times = of.ticks.iter().map(|[_, _, us]| Duration::from_micros(*us)).collect();
+            let its = of.ticks.iter().find(|[tick, ..]| *tick == at.0).map_or(0, |[_, _, us]| *us);
+            its as f64 / 1e3 - quantile_ms(times, 0.5)
+        });
+        above.fold(0.0, f64::max)
+    }
+
     /// The sum of a metric of a process over the samples whose labels contain some text.
     pub(crate) fn metric(&self, process: &str, name: &str, labels: &str) -> f64 {
         let text = self.text(process, "/metrics").unwrap_or_default();

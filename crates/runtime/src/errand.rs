@@ -1,10 +1,12 @@
 //! What one server is asked to do apart from its work: whom to tell, when to stop, what it owns at a tick.
 
+use cpu_time::ThreadTime;
 use nimbus_model::{Nid, RegionId, Tick};
 use nimbus_node::{Node, Part};
 use nimbus_wire::GatewayId;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
 
 use crate::ferry::Ferry;
 
@@ -60,6 +62,8 @@ pub(crate) struct Errands {
     stop_after: Option<Tick>,
     questions: Vec<(Tick, Question)>,
     ferry: Option<Ferry>,
+    /// The most time of its own that a look for a checkpoint took.
+    pub(crate) longest_look: Duration,
 }
 
 /// Something that waits for its tick.
@@ -110,7 +114,12 @@ impl Errands {
             match answer {
                 _ if !due => {}
                 Question::Census(answer) => _ = answer.try_send(census(node)),
-                Question::Contribution(answer) => _ = answer.try_send(node.contribution()),
+                Question::Contribution(answer) => {
+                    let began = ThreadTime::now();
+                    let part = node.contribution();
+                    self.longest_look = self.longest_look.max(began.elapsed());
+                    _ = answer.try_send(part);
+                }
             }
             !due
         });

@@ -99,6 +99,7 @@ impl NodeThread {
             self.tell_contacts();
             self.gauge.write(|reading| {
                 reading.observe(&self.node);
+                reading.longest_look = self.errands.longest_look;
                 if reading.load_wanted {
                     reading.load = meter.report(&self.node).or_else(|| reading.load.take());
                 }
@@ -157,8 +158,8 @@ impl NodeThread {
             self.errands.prepare(&mut self.node);
             let began = clock.now();
             self.node.tick(tick);
-            let step = clock.now() - began;
             self.errands.answer(&self.node);
+            let step = clock.now() - began;
             self.gauge.write(|reading| reading.add_sample(Sample { tick, late: wake.late, step }));
             if tick.0 / HASH_TICKS != before.0 / HASH_TICKS {
                 self.note_progress();

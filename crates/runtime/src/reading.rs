@@ -48,6 +48,8 @@ pub struct Reading {
     pub held: usize,
     /// Ticks that began more than one tick too late.
     pub late_ticks: u64,
+    /// The most time of its own that a look for a checkpoint took.
+    pub longest_look: Duration,
     /// Touches that nobody took in time.
     pub contacts_dropped: u64,
     /// How well its word is kept.

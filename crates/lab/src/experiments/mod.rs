@@ -4,6 +4,7 @@ mod aura_correctness;
 mod aura_scalability;
 mod authority_swap;
 mod balance;
+mod checkpoint;
 mod collision;
 mod control_schemes;
 mod failover;
@@ -21,7 +22,7 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 16] = [
+pub(crate) const ALL: [Experiment; 17] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
@@ -31,6 +32,7 @@ pub(crate) const ALL: [Experiment; 16] = [
     authority_swap::EXPERIMENT,
     failover::EXPERIMENT,
     handover_latency::EXPERIMENT,
+    checkpoint::EXPERIMENT,
     two_cores::EXPERIMENT,
     soak::EXPERIMENT,
     insertion_cost::EXPERIMENT,

@@ -114,6 +114,7 @@ impl Desk {
                     "ticks_in_transit": reading.counters.ticks_in_transit,
                     "body_ticks": reading.counters.body_ticks,
                     "late_ticks": reading.late_ticks,
+                    "look_us": reading.longest_look.as_micros() as u64,
                     "lost_ticks": reading.counters.ticks_lost,
                     "void_frames": reading.counters.frames_void,
                 })

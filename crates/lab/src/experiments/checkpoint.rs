@@ -1,0 +1,128 @@
+//! A cluster writes down its whole world while it runs, and goes on from that on other numbers of servers.
+
+use nimbus_model::Tick;
+use serde::Deserialize;
+
+use crate::cluster_run::{ClusterPlan, ClusterRun, is_possible, unix_us};
+use crate::experiment::{Experiment, LabError, Options, Progress};
+use crate::plot::{Plot, Series};
+use crate::report::{Report, Row, Summary};
+
+pub(crate) const EXPERIMENT: Experiment = Experiment {
+    name: "checkpoint",
+    about: "A running cluster is written down at one tick and goes on from there on 2, 4 and 8 servers: cost, and ids kept.",
+    run,
+};
+
+/// Most that a checkpoint may add to a tick, milliseconds.
+const ADDED_MAX_MS: f64 = 2.0;
+const NODES: usize = 4;
+
+/// What is said of a checkpoint.
+#[derive(Clone, Debug, Deserialize)]
+struct Made {
+    name: String,
+    tick: Tick,
+    bodies: usize,
+    parts: Vec<PartMade>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct PartMade {
+    bytes: usize,
+}
+
+fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabError> {
+    if !is_possible() {
+        return Err(LabError::Failed("this experiment needs /proc to find processes".to_owned()));
+    }
+    let (bodies, scale, times) = if options.quick { (1_000, 0.5, 2) } else { (10_000, 5.0, 5) };
+    let place = std::env::temp_dir().join(format!("nimbus-checkpoints-{}-{}", std::process::id(), unix_us()));
+    let more = format!("checkpoints = {:?}", place.display().to_string());
+    let plan = ClusterPlan { scene: "shower", scale, regions: NODES as u16, nodes: NODES, more };
+    let outcome = measure(&plan, bodies, times, progress);
+    // What is left of it is of no use.
+    _ = std::fs::remove_dir_all(&place);
+    outcome
+}
+
+fn measure(plan: &ClusterPlan, bodies: usize, times: usize, progress: &mut Progress<'_>) -> Result<Report, LabError> {
+    let cluster = ClusterRun::start(plan)?;
+    cluster.until_protected(NODES)?;
+    loop {
+        let count = cluster.until_counted()?;
+        progress(0.4 * (count.present.len() as f32 / bodies as f32).min(1.0));
+        if count.present.len() >= bodies {
+            break;
+        }
+    }
+    let (mut rows, mut added) = (Vec::new(), Vec::new());
+    let mut last: Option<Made> = None;
+    for i in 0..times {
+        let began_us = unix_us();
+        let manifest: Made = cluster.order("coordinator-0", "/api/checkpoint")?;
+        let taken_s = unix_us().saturating_sub(began_us) as f64 / 1e6;
+        let born = cluster.born(manifest.tick).len();
+        let look_ms = cluster.regions().iter().map(|region| region.look_us).max().unwrap_or(0) as f64 / 1e3;
+        let wall_ms = cluster.longest_tick_above_median(manifest.tick);
+        added.push(look_ms);
+        rows.push(
+            Row::new()
+                .with("what", format!("checkpoint {}", i + 1))
+                .with("servers", NODES)
+                .with("bodies", manifest.bodies)
+                .with("missing", born.saturating_sub(manifest.bodies))
+                .with("bytes", manifest.parts.iter().map(|part| part.bytes).sum::<usize>())
+                .with("seconds", taken_s)
+                .with("added_cpu_ms", look_ms)
+                .with("tick_above_median_ms", wall_ms),
+        );
+        last = Some(manifest);
+        progress(0.4 + 0.2 * (i + 1) as f32 / times as f32);
+    }
+    drop(cluster);
+    let manifest = last.ok_or_else(|| LabError::Failed("no checkpoint was made".to_owned()))?;
+    let mut kept = true;
+    for (i, servers) in [2u16, 4, 8].into_iter().enumerate() {
+        let plan = ClusterPlan { regions: servers, nodes: usize::from(servers), ..plan.clone() };
+        let cluster = ClusterRun::start_restored(&plan, &manifest.name)?;
+        let count = cluster.until_counted()?;
+        // Nothing dies in this world, so everybody who was ever born must be there, and nobody else.
+        let born = cluster.born(count.tick);
+        let lost = born.difference(&count.present).count();
+        let strange = count.present.difference(&born).count();
+        kept &= lost == 0 && strange == 0 && count.doubled.is_empty() && count.tick > manifest.tick;
+        rows.push(
+            Row::new()
+                .with("what", "restored")
+                .with("servers", servers)
+                .with("bodies", count.present.len())
+                .with("missing", lost)
+                .with("doubled", count.doubled.len())
+                .with("never_born", strange),
+        );
+        progress(0.6 + 0.4 * (i + 1) as f32 / 3.0);
+    }
+    let most = added.iter().copied().fold(0.0, f64::max);
+    let whole = rows.iter().all(|row| row.get("missing").and_then(serde_json::Value::as_u64) == Some(0));
+    let points = added.iter().enumerate().map(|(i, ms)| [(i + 1) as f64, *ms]).collect();
+    Ok(Report {
+        experiment: EXPERIMENT.name,
+        parameters: Row::new().with("nodes", NODES).with("bodies", bodies).with("added_max_ms", ADDED_MAX_MS),
+        rows,
+        plots: vec![
+            Plot::lines("added", "What a checkpoint adds to the tick of the slowest server", "checkpoint", "ms")
+                .with(Series::new("added", points))
+                .with_level("at most", ADDED_MAX_MS),
+        ],
+        summary: Summary {
+            passed: most <= ADDED_MAX_MS && kept && whole,
+            sentence: format!(
+                "{times} checkpoints of {} bodies while they moved: {most:.2} ms of a server's own time at most (bar \
+                 {ADDED_MAX_MS} ms), every body in them once. On 2, 4 and 8 servers {}.",
+                manifest.bodies,
+                if kept { "every id was there again" } else { "IDS WERE MISSING OR DOUBLED" },
+            ),
+        },
+    })
+}
