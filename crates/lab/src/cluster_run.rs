@@ -121,9 +121,9 @@ impl ClusterRun {
         ClusterRun::launch(world, &format!("{scene}\n{}", plan.more), plan.cast(false), &[], |_| Ok(()))
     }
 
-    /// Starts them where another cluster left the world.
-    pub(crate) fn start_restored(plan: &ClusterPlan, checkpoint: &str) -> Result<ClusterRun, LabError> {
-        let (world, scene) = (plan.world()?, plan.scene_lines());
+    /// Starts them where another cluster left a world.
+    pub(crate) fn start_restored(plan: &ClusterPlan, world: World, checkpoint: &str) -> Result<ClusterRun, LabError> {
+        let scene = plan.scene_lines();
         let restore = ["--restore", checkpoint];
         ClusterRun::launch(world, &format!("{scene}\n{}", plan.more), plan.cast(false), &restore, |_| Ok(()))
     }

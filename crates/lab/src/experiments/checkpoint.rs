@@ -80,12 +80,13 @@ fn measure(plan: &ClusterPlan, bodies: usize, times: usize, progress: &mut Progr
         last = Some(manifest);
         progress(0.4 + 0.2 * (i + 1) as f32 / times as f32);
     }
+    let world = cluster.world.clone();
     drop(cluster);
     let manifest = last.ok_or_else(|| LabError::Failed("no checkpoint was made".to_owned()))?;
     let mut kept = true;
     for (i, servers) in [2u16, 4, 8].into_iter().enumerate() {
         let plan = ClusterPlan { regions: servers, nodes: usize::from(servers), ..plan.clone() };
-        let cluster = ClusterRun::start_restored(&plan, &manifest.name)?;
+        let cluster = ClusterRun::start_restored(&plan, world.clone(), &manifest.name)?;
         let count = cluster.until_counted()?;
         // Nothing dies in this world, so everybody who was ever born must be there, and nobody else.
         let born = cluster.born(count.tick);
