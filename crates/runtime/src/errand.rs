@@ -32,6 +32,8 @@ pub(crate) enum Errand {
     Gateways(Vec<GatewayId>),
     /// Run no tick after this one; none takes that back.
     StopAfter(Option<Tick>),
+    /// End at once, without a word to anybody.
+    Die,
     /// What do you own after this tick? Of a tick that is past, it answers for the last one.
     Census(Tick, SyncSender<Census>),
 }
@@ -52,6 +54,7 @@ impl ErrandDesk {
 pub(crate) struct Errands {
     inbox: Option<Receiver<Errand>>,
     stop_after: Option<Tick>,
+    killed: bool,
     questions: Vec<(Tick, SyncSender<Census>)>,
 }
 
@@ -68,11 +71,17 @@ impl Errands {
             match errand {
                 Errand::Gateways(gateways) => node.set_gateways(gateways),
                 Errand::StopAfter(tick) => self.stop_after = tick,
+                Errand::Die => self.killed = true,
                 Errand::Census(at, answer) if self.questions.len() < QUESTIONS_MAX => self.questions.push((at, answer)),
                 Errand::Census(..) => {}
             }
         }
         self.answer(node);
+    }
+
+    /// True when it was told to end at once.
+    pub(crate) fn is_killed(&self) -> bool {
+        self.killed
     }
 
     /// The last tick to run when ticks up to `due` are.

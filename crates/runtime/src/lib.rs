@@ -16,6 +16,7 @@ mod embedded;
 mod errand;
 pub mod etcd;
 mod gateway_thread;
+mod guard;
 mod http;
 pub mod inspect;
 pub mod links;

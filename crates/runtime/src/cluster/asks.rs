@@ -39,6 +39,7 @@ impl Ask {
             Request::Scene(_) => return Err("no scene has so long a name".to_owned()),
             Request::Pause(paused) => Ask::Pause(paused),
             Request::Step(ticks) => Ask::Step(ticks),
+            Request::Kill(_) => return Err("processes of a cluster are killed by whoever runs them".to_owned()),
             Request::Speed(factor) => {
                 let factor = if factor.is_finite() { factor } else { 1.0 };
                 Ask::Speed((factor.clamp(*SPEED_RANGE.start(), *SPEED_RANGE.end()) * 1000.0).round() as u32)

@@ -135,6 +135,8 @@ impl GatewayProcess {
             queues: BTreeMap::new(),
             balancer: None,
             council: Some(council),
+            kill_switch: None,
+            lives: Vec::new(),
         };
         let spawned = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || thread.run());
         self.thread = Some(spawned.map_err(|error| ClusterError::Io("gateway".to_owned(), error))?);
