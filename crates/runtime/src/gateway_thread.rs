@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::balancer::Balancer;
 use crate::board::Board;
 use crate::client_queue::{ClientQueue, cost};
-use crate::council::{Council, News, Wish};
+use crate::council::{Answer, Council, News, Wish};
 use crate::doors::Doors;
 use crate::embedded::Scenes;
 use crate::guard::KillSwitch;
@@ -114,7 +114,7 @@ impl GatewayThread {
                     self.gateway.load(world.clone(), era, map, at);
                     self.next_world = Some((era, world));
                 }
-                News::Answer { client, seq, outcome } => self.gateway.answer(client, seq, outcome),
+                News::Answer(Answer { client, seq, outcome }) => self.gateway.answer(client, seq, outcome),
             }
         }
     }

@@ -191,7 +191,7 @@ impl GatewayProcess {
             }
         }
         // A gateway whose thread has ended has no clients any more.
-        answers.into_iter().for_each(|answer| _ = council.news.send(answer));
+        answers.into_iter().for_each(|answer| _ = council.news.send(News::Answer(answer)));
     }
 
     /// A way in for clients.
@@ -224,7 +224,7 @@ impl GatewayProcess {
             }
             Ok(Heard::Answered(number, outcome)) => {
                 if let (Some(answer), Some(council)) = (self.asks.close(number, outcome), &self.council) {
-                    _ = council.news.send(answer);
+                    _ = council.news.send(News::Answer(answer));
                 }
             }
             Ok(Heard::Nothing | Heard::Left) => {}
