@@ -110,7 +110,6 @@ export class Panel {
     const words = document.createElement("span");
     const life = document.createElement("small");
     life.className = "life";
-    name.append(swatch, words, life);
     const bodies = div("bodies");
     const detail = div("detail");
     const step = document.createElement("span");
@@ -127,7 +126,8 @@ export class Panel {
       kill.disabled = true;
       this.kill(id);
     });
-    detail.append(step, moves, kill);
+    detail.append(step, moves);
+    name.append(swatch, words, life, kill);
     const seams = div("detail");
     seams.title = "Auras it projects near its seams, and auras of other servers' bodies that it knows";
     const chart = new StepChart("#5c6875");
