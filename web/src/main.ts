@@ -28,7 +28,7 @@ const query = new URLSearchParams(location.search);
 const canvas = element<HTMLCanvasElement>("view");
 const world = new World();
 const rig = new CameraRig(canvas);
-const panel = new Panel();
+const panel = new Panel((server) => send({ type: "kill", server }));
 const toasts = new Toasts(element("toasts"));
 const stage = query.get("render") === "off" ? null : makeStage();
 const clock = { paused: false, speed: 1 };

@@ -2,6 +2,7 @@
 
 import { regionColour } from "./palette";
 import type { NodeStats, WorldStats } from "./protocol";
+import { ServerLives } from "./server_life";
 import { StepChart } from "./step_chart";
 
 const count = new Intl.NumberFormat("en", { useGrouping: true });
@@ -13,6 +14,8 @@ interface Row {
   bodies: HTMLElement;
   step: HTMLElement;
   moves: HTMLElement;
+  life: HTMLElement;
+  kill: HTMLButtonElement;
   seams: HTMLElement;
   chart: StepChart;
 }
@@ -22,8 +25,10 @@ export class Panel {
   private readonly servers = element("servers");
   private readonly clock = element("clock-state");
   private readonly panel = element("panel");
+  private readonly lives = new ServerLives();
 
-  constructor() {
+  /** `kill` is called with the number of the server whose button was pressed. */
+  constructor(private readonly kill: (server: number) => void) {
     const fold = element("panel-fold");
     const set = (folded: boolean): void => {
       this.panel.classList.toggle("folded", folded);
@@ -57,6 +62,7 @@ export class Panel {
     write("fig-clients", count.format(stats.clients));
     // A world that just began has no figures yet; the rows and their history stay.
     if (stats.nodes.length === 0) return;
+    this.lives.see(stats);
     const present = new Set<number>();
     for (const node of stats.nodes) {
       present.add(node.id);
@@ -74,7 +80,11 @@ export class Panel {
     const colour = node.region === null ? "#5c6875" : regionColour(node.region);
     row.swatch.style.background = colour;
     row.chart.setColour(colour);
-    row.root.classList.toggle("down", !node.alive);
+    const life = this.lives.of(node);
+    row.root.classList.toggle("down", life.dead);
+    set(row.life, life.word);
+    row.kill.hidden = life.kill === "absent";
+    row.kill.disabled = life.kill !== "on";
     set(row.name, node.region === null ? `Server ${node.id}, spare` : `Server ${node.id}`);
     row.bodies.replaceChildren(`${count.format(node.bodies)} `, small(`${count.format(node.awake)} awake`));
     row.step.replaceChildren("step ", bold(ms(node.step_ms_p50)), " p99 ", bold(ms(node.step_ms_p99)), " ms");
@@ -98,12 +108,26 @@ export class Panel {
     const name = div("name");
     const swatch = div("swatch");
     const words = document.createElement("span");
-    name.append(swatch, words);
+    const life = document.createElement("small");
+    life.className = "life";
     const bodies = div("bodies");
     const detail = div("detail");
     const step = document.createElement("span");
     const moves = document.createElement("span");
+    const kill = document.createElement("button");
+    kill.className = "kill";
+    kill.type = "button";
+    kill.textContent = "Kill";
+    kill.title = "End this server at once, without a word. Its backup takes over.";
+    kill.setAttribute("aria-label", `Kill server ${id}`);
+    kill.hidden = true;
+    kill.addEventListener("click", () => {
+      // The next figures say when it can be pressed again.
+      kill.disabled = true;
+      this.kill(id);
+    });
     detail.append(step, moves);
+    name.append(swatch, words, life, kill);
     const seams = div("detail");
     seams.title = "Auras it projects near its seams, and auras of other servers' bodies that it knows";
     const chart = new StepChart("#5c6875");
@@ -111,7 +135,7 @@ export class Panel {
     const after = [...this.rows.entries()].filter(([other]) => other > id).sort(([a], [b]) => a - b)[0];
     if (after) this.servers.insertBefore(root, after[1].root);
     else this.servers.append(root);
-    const row = { root, name: words, swatch, bodies, step, moves, seams, chart };
+    const row = { root, name: words, swatch, bodies, step, moves, life, kill, seams, chart };
     this.rows.set(id, row);
     return row;
   }

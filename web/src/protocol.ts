@@ -54,7 +54,11 @@ export interface NodeStats {
   ghosts: number;
   breaches: number;
   late_ticks: number;
+  /** Which life of its region it is. */
+  epoch: number;
   alive: boolean;
+  /** True while a client may kill it; servers of an older release do not say. */
+  killable?: boolean;
 }
 
 export interface WorldStats {
@@ -136,7 +140,8 @@ export type Command =
   | { type: "step"; ticks: number }
   | { type: "speed"; factor: number }
   | { type: "overlays"; on: OverlayName[] }
-  | { type: "inspect"; nid: string };
+  | { type: "inspect"; nid: string }
+  | { type: "kill"; server: number };
 
 const REQUIRED: Record<string, (message: Record<string, unknown>) => boolean> = {
   welcome: (m) => Array.isArray(m.scenes),

@@ -14,6 +14,8 @@ import { aurasOf, Breaches, clustersOf, encodePairs } from "./mock-seams.mjs";
 
 const DIST = join(dirname(fileURLToPath(import.meta.url)), "..", "dist");
 const TYPES = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css" };
+/** How long a server that was killed is away, ms. */
+const DOWN_MS = 1500;
 const HZ = 60;
 const ORIGIN = 5;
 const RUBBISH_MAX = 20;
@@ -90,6 +92,9 @@ class MockWorld {
     this.free = [];
     this.serial = 0;
     this.migrations = [0, 0, 0, 0];
+    this.epochs = [1, 1, 1, 1];
+    /** Servers that were killed and are not back yet. */
+    this.dead = new Set();
     this.breaches = new Breaches();
     for (const body of bodies) this.add(body);
     for (const socket of this.sockets) this.describe(socket);
@@ -195,6 +200,17 @@ class MockWorld {
         say(socket, { type: "body", seq, ...this.card(body) });
         return true;
       }
+      case "kill":
+        if (!(command.server in this.epochs) || this.dead.has(command.server)) {
+          refuse(`there is no server ${command.server} to kill`);
+          return true;
+        }
+        this.dead.add(command.server);
+        setTimeout(() => {
+          this.dead.delete(command.server);
+          this.epochs[command.server]++;
+        }, DOWN_MS);
+        break;
       case "reset":
         this.load(this.scene);
         break;
@@ -249,6 +265,7 @@ class MockWorld {
     this.tick++;
     const dt = 1 / HZ;
     for (const body of this.bodies.values()) {
+      if (this.dead.has(body.region)) continue;
       if (body.ring) {
         body.ring.angle += dt * 0.8;
         const { radius, angle, height } = body.ring;
@@ -339,7 +356,8 @@ class MockWorld {
         step_ms_p50: p50, step_ms_p99: p50 * (1.4 + Math.random() * 0.8), migrations: this.migrations[id],
         auras: auras.filter(({ body }) => body.region === id).length,
         ghosts: auras.filter(({ body }) => body.region !== id).length,
-        breaches: this.breaches.byRegion.get(id) ?? 0, epoch: this.era, tick: this.tick, late_ticks: 0, skew_ms: 0.2, alive: true,
+        breaches: this.breaches.byRegion.get(id) ?? 0, epoch: this.epochs[id], tick: this.tick, late_ticks: 0, skew_ms: 0.2,
+        alive: !this.dead.has(id), killable: !this.dead.has(id),
       };
     });
     const { tick, era, paused, speed, scene } = this;

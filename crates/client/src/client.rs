@@ -329,6 +329,11 @@ impl Client {
         self.command(&FromClient::Step { ticks })
     }
 
+    /// Ends a server at once, where that is allowed.
+    pub fn kill(&mut self, server: u16) -> String {
+        self.command(&FromClient::Kill { server })
+    }
+
     /// Sets the speed of the timeline.
     pub fn speed(&mut self, factor: f32) -> String {
         self.command(&FromClient::Speed { factor })

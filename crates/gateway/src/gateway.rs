@@ -434,6 +434,7 @@ impl Gateway {
             FromClient::Pause { paused } => return self.request(client, seq, Request::Pause(paused)),
             FromClient::Step { ticks } => return self.request(client, seq, Request::Step(ticks)),
             FromClient::Speed { factor } => return self.request(client, seq, Request::Speed(factor)),
+            FromClient::Kill { server } => return self.request(client, seq, Request::Kill(RegionId(server))),
             FromClient::Overlays { on } => return self.choose_overlays(client, seq, on),
             FromClient::Inspect { nid } => return self.inspect(client, seq, nid),
         };

@@ -1,6 +1,6 @@
 //! What a gateway hands to its shell.
 
-use nimbus_model::ClientId;
+use nimbus_model::{ClientId, RegionId};
 use nimbus_wire::Frame;
 use nimbus_wire::client::ToClient;
 use std::sync::Arc;
@@ -33,6 +33,8 @@ pub enum Request {
     Step(u32),
     /// Run the timeline at this speed; 1 is real time.
     Speed(f32),
+    /// End the server of this region at once.
+    Kill(RegionId),
 }
 
 /// What a gateway wants done. Calls append to it; the shell drains it, in order.

@@ -19,7 +19,7 @@ fn is_whole(world: &Value) -> bool {
 }
 
 /// The ids of all bodies, as a client that comes now sees them.
-fn ids(cluster: &Cluster) -> BTreeSet<Nid> {
+fn ids_of(cluster: &Cluster) -> BTreeSet<Nid> {
     let mut viewer = cluster.viewer();
     viewer.until("every body", |client| client.len() == BODIES);
     viewer.ids()
@@ -41,7 +41,7 @@ fn with_etcd_a_second_coordinator_takes_over() {
     let mut cluster = Cluster::start(&plan, free);
     let first = cluster.until_world("every body is shown", is_whole);
     assert_eq!(epochs(&first), [1, 1]);
-    let ids = ids(&cluster);
+    let ids = ids_of(&cluster);
     let leader = cluster.until_said("Leads { term: 1 }");
     let other = if leader == "coordinator-0" { "coordinator-1" } else { "coordinator-0" };
 
@@ -53,7 +53,7 @@ fn with_etcd_a_second_coordinator_takes_over() {
     let before = tick(&first);
     let second = cluster.until_world("time goes on", |world| tick(world) > before + 120 && is_whole(world));
     assert_eq!(epochs(&second), [1, 1], "nobody took over from a node");
-    assert_eq!(ids(&cluster), ids);
+    assert_eq!(ids_of(&cluster), ids);
 
     // etcd does nothing for a while. Bodies do not notice that either, and then there is a leader again.
     let etcd = ["--listen-client-urls", &endpoint];
@@ -75,5 +75,5 @@ fn with_etcd_a_second_coordinator_takes_over() {
         epochs(world)[1] == 2 && tick(world) > before + 120 && is_whole(world)
     });
     assert_eq!(cluster.until_said("Served { region: RegionId(1), epoch: 2"), leader, "{last}");
-    assert_eq!(ids(&cluster), ids);
+    assert_eq!(ids_of(&cluster), ids);
 }

@@ -58,6 +58,12 @@ impl Board {
         self.gauges.iter().map(Gauge::read).collect()
     }
 
+    /// Which servers live, in which epoch, in order of region.
+    pub fn lives(&self) -> Vec<(bool, u32)> {
+        let life = |gauge: &Gauge| gauge.look(|reading| (reading.alive, reading.epoch));
+        self.gauges.iter().map(life).collect()
+    }
+
     /// The latest loads that servers reported in an era, in order of region.
     pub fn loads(&self, era: u16) -> Vec<LoadReport> {
         self.gauges.iter().filter_map(|gauge| gauge.load(era)).collect()
@@ -125,6 +131,7 @@ fn node_stats(reading: &Reading, skew: Duration, seams: SeamTotals) -> NodeStats
         ghosts: seams.ghosts,
         breaches: seams.breaches_in_all(),
         alive: reading.alive,
+        killable: reading.is_killable(),
     }
 }
 

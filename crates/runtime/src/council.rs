@@ -26,7 +26,15 @@ pub(crate) enum News {
     /// Another world, from a tick on.
     Load { at: Tick, era: u16, world: Arc<World>, map: PartitionMap },
     /// What became of a wish.
-    Answer { client: ClientId, seq: Option<u64>, outcome: Result<(), String> },
+    Answer(Answer),
+}
+
+/// What became of a client's wish.
+pub(crate) struct Answer {
+    pub(crate) client: ClientId,
+    /// The client's own number for it.
+    pub(crate) seq: Option<u64>,
+    pub(crate) outcome: Result<(), String>,
 }
 
 /// The gateway thread's end.

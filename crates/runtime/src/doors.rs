@@ -2,21 +2,33 @@
 
 use nimbus_model::RegionId;
 use nimbus_node::Change;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Permit, Receiver, Sender, channel};
 
 /// Most changes of the world that wait at a server's door.
 const CHANGES_MAX: usize = 16;
 
+/// Changes that are remembered for servers that take over.
+const REMEMBERED_MAX: usize = 64;
+
 /// The doors of all servers of a process. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Doors(Vec<(RegionId, Sender<Change>)>);
+pub struct Doors(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    doors: Vec<(RegionId, Sender<Change>)>,
+    /// What was announced last, the oldest first.
+    announced: VecDeque<Change>,
+}
 
 /// Why a change was given to nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Closed {
     /// The server's thread has ended.
-    #[error("the server of {0} is gone; restart the process")]
+    #[error("the server of {0} is gone; wait until it is back, or restart the process")]
     Gone(RegionId),
     /// The server has not looked at earlier changes yet.
     #[error("the server of {0} is still busy with earlier changes; try again")]
@@ -27,29 +39,42 @@ impl Doors {
     /// A door for one more server; the other end is for its thread.
     pub(crate) fn add(&mut self, region: RegionId) -> Receiver<Change> {
         let (door, changes) = channel(CHANGES_MAX);
-        self.0.push((region, door));
+        self.lock().doors.push((region, door));
         changes
     }
 
-    /// True when no server of this process has one.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// A new door for a server that takes over, and what was announced lately: some of it it may have made before.
+    pub(crate) fn reopen(&self, region: RegionId) -> (Receiver<Change>, Vec<Change>) {
+        let (door, changes) = channel(CHANGES_MAX);
+        let mut state = self.lock();
+        state.doors.retain(|(other, _)| *other != region);
+        state.doors.push((region, door));
+        (changes, state.announced.iter().cloned().collect())
     }
 
     /// Gives every server a change. When one of them cannot take it, none of them gets it.
     ///
     /// A server that dies while this runs misses the change; the others and whoever asked make it all the same.
     pub fn announce(&self, change: &Change) -> Result<(), Closed> {
-        let places: Result<Vec<Permit<'_, Change>>, Closed> = self.0.iter().map(place).collect();
+        let mut state = self.lock();
+        let places: Result<Vec<Permit<'_, Change>>, Closed> = state.doors.iter().map(place).collect();
         for place in places? {
             place.send(change.clone());
         }
+        if state.announced.len() == REMEMBERED_MAX {
+            state.announced.pop_front();
+        }
+        state.announced.push_back(change.clone());
         Ok(())
     }
 
     /// Says whether a change would be taken now, without giving one.
     pub fn check(&self) -> Result<(), Closed> {
-        self.0.iter().try_for_each(|door| place(door).map(drop))
+        self.lock().doors.iter().try_for_each(|door| place(door).map(drop))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -92,6 +117,17 @@ mod tests {
         assert_eq!(doors.announce(&change()), Err(Closed::Gone(RegionId(1))));
         assert!(first.try_recv().is_err(), "the live server must not load alone");
         assert!(Closed::Gone(RegionId(1)).to_string().contains("r1"));
+    }
+
+    #[test]
+    fn whoever_takes_over_hears_what_was_announced_before_and_after() {
+        let (doors, _first, second) = two();
+        assert_eq!(doors.announce(&change()), Ok(()));
+        drop(second);
+        let (mut again, announced) = doors.reopen(RegionId(1));
+        assert_eq!(announced, [change()]);
+        assert_eq!(doors.announce(&change()), Ok(()));
+        assert!(again.try_recv().is_ok() && again.try_recv().is_err());
     }
 
     #[test]

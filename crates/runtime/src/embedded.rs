@@ -51,6 +51,9 @@ pub struct EmbeddedConfig {
     pub policy: Policy,
     /// Whether boundaries follow the load, by measured CPU time.
     pub balance: bool,
+    /// Every server has a backup in this process, and clients may kill it; see [`ServersConfig::durable`]. Off while there
+    /// is a recording.
+    pub durable: bool,
     /// Write the run to this file.
     pub record: Option<PathBuf>,
     /// Tell here what begins and ceases to touch; see [`ServersConfig::contacts`].
@@ -68,6 +71,7 @@ impl EmbeddedConfig {
             servers: 1,
             policy: Policy::default(),
             balance: false,
+            durable: false,
             record: None,
             contacts: None,
             gateway: GatewayConfig { id: GATEWAY, ..GatewayConfig::default() },
@@ -93,9 +97,10 @@ pub struct ClusterHandle {
 impl EmbeddedCluster {
     /// Starts every server and the gateway, in real time.
     pub fn start(config: EmbeddedConfig) -> Result<EmbeddedCluster, StartError> {
-        let EmbeddedConfig { world, scenes, servers, policy, balance, record, contacts, gateway } = config;
-        let gateway = GatewayConfig { id: GATEWAY, ..gateway };
-        let asked = ServersConfig { world: world.clone(), servers, gateway: true, policy, record, contacts };
+        let EmbeddedConfig { world, scenes, servers, policy, balance, durable, record, contacts, gateway } = config;
+        let durable = durable && record.is_none();
+        let gateway = GatewayConfig { id: GATEWAY, durable, ..gateway };
+        let asked = ServersConfig { world: world.clone(), servers, gateway: true, policy, record, durable, contacts };
         let hz = world.tick_hz;
         let (running, inbox, map) = Servers::start(asked, |_| Pace::RealTime(RealTime::start(Tick(0), hz)))?;
         let (events, inbound) = mpsc::channel(EVENTS_MAX);
@@ -105,6 +110,8 @@ impl EmbeddedCluster {
         running.gauges().iter().for_each(|gauge| gauge.write(|reading| reading.load_wanted = balance));
         let thread = GatewayThread {
             council: None,
+            kill_switch: running.kill_switch().cloned(),
+            lives: Vec::new(),
             balancer: balance.then(|| Balancer::new(&world, map.clone())),
             gateway: Gateway::new(gateway, scenes.list.clone(), world.clone(), 1, map),
             pace: running.pace().clone(),

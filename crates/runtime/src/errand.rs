@@ -38,6 +38,8 @@ pub(crate) enum Errand {
     StopAfter(Option<Tick>),
     /// What are you, as a part of a checkpoint, after this tick? Of a tick that is past, it answers for the last one.
     Contribute(Tick, SyncSender<Part>),
+    /// End at once, without a word to anybody.
+    Die,
     /// What do you own after this tick? Of a tick that is past, it answers for the last one.
     Census(Tick, SyncSender<Census>),
     /// Give bodies away at every tick from now on; none ends that.
@@ -60,6 +62,7 @@ impl ErrandDesk {
 pub(crate) struct Errands {
     inbox: Option<Receiver<Errand>>,
     stop_after: Option<Tick>,
+    killed: bool,
     questions: Vec<(Tick, Question)>,
     ferry: Option<Ferry>,
     /// The most time of its own that a look for a checkpoint took.
@@ -86,12 +89,18 @@ impl Errands {
             match errand {
                 Errand::Gateways(gateways) => node.set_gateways(gateways),
                 Errand::StopAfter(tick) => self.stop_after = tick,
+                Errand::Die => self.killed = true,
                 Errand::Census(at, answer) => self.note(at, Question::Census(answer)),
                 Errand::Contribute(at, answer) => self.note(at, Question::Contribution(answer)),
                 Errand::Ferry(ferry) => self.ferry = ferry,
             }
         }
         self.answer(node);
+    }
+
+    /// True when it was told to end at once.
+    pub(crate) fn is_killed(&self) -> bool {
+        self.killed
     }
 
     /// The last tick to run when ticks up to `due` are.

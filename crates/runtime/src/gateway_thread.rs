@@ -12,9 +12,10 @@ use tokio::sync::mpsc;
 use crate::balancer::Balancer;
 use crate::board::Board;
 use crate::client_queue::{ClientQueue, cost};
-use crate::council::{Council, News, Wish};
+use crate::council::{Answer, Council, News, Wish};
 use crate::doors::Doors;
 use crate::embedded::Scenes;
+use crate::guard::KillSwitch;
 use crate::links::{LinkEnd, Links};
 use crate::pace::{Pace, RealTime};
 
@@ -59,6 +60,10 @@ pub(crate) struct GatewayThread {
     pub(crate) balancer: Option<Balancer>,
     /// Whoever decides about the clock and the world, where it is not this thread.
     pub(crate) council: Option<Council>,
+    /// Kills servers, where clients may.
+    pub(crate) kill_switch: Option<KillSwitch>,
+    /// Which servers live, as clients know.
+    pub(crate) lives: Vec<(bool, u32)>,
 }
 
 impl GatewayThread {
@@ -80,11 +85,15 @@ impl GatewayThread {
             self.welcome_next_world();
             self.balance(now);
             self.show(now, time);
-            if time.now() >= stats_at {
+            // Nobody should miss that a server dies or is back.
+            let lives = self.board.lives();
+            let news = lives != self.lives;
+            self.lives = lives;
+            if news || time.now() >= stats_at {
                 stats_at = time.now() + STATS_EVERY;
                 self.gateway.set_stats(self.board.world_stats());
                 let (paused, speed) = time.shown();
-                if paused || speed < 1.0 {
+                if news || paused || speed < 1.0 {
                     self.gateway.broadcast_stats(&mut out);
                 }
             }
@@ -105,7 +114,7 @@ impl GatewayThread {
                     self.gateway.load(world.clone(), era, map, at);
                     self.next_world = Some((era, world));
                 }
-                News::Answer { client, seq, outcome } => self.gateway.answer(client, seq, outcome),
+                News::Answer(Answer { client, seq, outcome }) => self.gateway.answer(client, seq, outcome),
             }
         }
     }
@@ -187,6 +196,11 @@ impl GatewayThread {
                 }
             }
             Request::Speed(factor) => time.with(|timeline, now| timeline.set_speed(factor, now)),
+            Request::Kill(region) => {
+                let switch =
+                    self.kill_switch.as_ref().ok_or("servers cannot be killed here; `nimbus demo` lets you")?;
+                switch.kill(region)?;
+            }
         }
         let (paused, speed) = time.shown();
         self.gateway.set_clock(paused, speed);

@@ -18,6 +18,7 @@ mod errand;
 pub mod etcd;
 mod ferry;
 mod gateway_thread;
+mod guard;
 mod http;
 pub mod inspect;
 pub mod links;

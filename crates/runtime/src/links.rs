@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use crate::mesh::{Delivery, Mesh, ProcessName};
 
@@ -60,6 +61,14 @@ impl Links {
         LinkEnd { frames, early: Vec::new(), lost: self.lost.clone() }
     }
 
+    /// Lets one listen at several addresses.
+    pub fn open_all(&self, addresses: impl IntoIterator<Item = Address>) -> LinkEnd {
+        let (sender, frames) = sync_channel(LINK_FRAMES_MAX);
+        let ends = addresses.into_iter().map(|address| (address, sender.clone()));
+        self.ends.write().unwrap_or_else(PoisonError::into_inner).extend(ends);
+        LinkEnd { frames, early: Vec::new(), lost: self.lost.clone() }
+    }
+
     /// Nobody listens at an address any more.
     pub fn close(&self, address: Address) {
         self.ends.write().unwrap_or_else(PoisonError::into_inner).remove(&address);
@@ -105,6 +114,16 @@ impl Links {
 }
 
 impl LinkEnd {
+    /// Waits for a frame, but no longer than this, and hands over what has arrived.
+    pub fn wait(&mut self, longest: Duration, mut take: impl FnMut(Frame)) {
+        match self.frames.recv_timeout(longest).map(|bytes| Frame::decode(&bytes)) {
+            Ok(Ok(frame)) => take(frame),
+            Ok(Err(_)) => count(&self.lost.malformed),
+            Err(_) => return,
+        }
+        self.drain(take);
+    }
+
     /// Hands over what has arrived, at most a full link, so that a fast sender cannot keep the receiver here.
     pub fn drain(&mut self, take: impl FnMut(Frame)) {
         self.drain_before(Tick(u64::MAX), take);

@@ -81,7 +81,7 @@ impl NodeThread {
         let mut awake = AwakeTime::default();
         while let Some(wake) = self.pace.wait(seen) {
             let (before, began) = (self.node.now(), ThreadTime::now());
-            if !self.listen(wake) {
+            if !self.listen(wake) || self.errands.is_killed() {
                 break;
             }
             // Only real time can be late.

@@ -236,6 +236,14 @@ impl Pace {
         }
     }
 
+    /// True when somebody has ended the run.
+    pub fn is_over(&self) -> bool {
+        match self {
+            Pace::RealTime(real_time) => real_time.lock().stopped,
+            Pace::LockStep(lock_step) => lock_step.lock().stopped,
+        }
+    }
+
     /// The timeline to pause, step and speed up; none in lock step.
     pub fn real_time(&self) -> Option<&RealTime> {
         match self {

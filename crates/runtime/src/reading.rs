@@ -54,6 +54,8 @@ pub struct Reading {
     pub contacts_dropped: u64,
     /// How well its word is kept.
     pub durability: Durability,
+    /// Whether clients may kill it while its word is kept.
+    pub mortal: bool,
     /// How this life of it began; none before its first tick.
     pub began: Option<Began>,
     /// Whether somebody plans boundaries with its load.
@@ -123,6 +125,11 @@ impl Reading {
         shown.samples.into_iter().for_each(|sample| self.add_sample(sample));
     }
 
+    /// True when it may be killed, and a backup has everything.
+    pub fn is_killable(&self) -> bool {
+        self.mortal && self.alive && self.durability.kept.is_some()
+    }
+
     /// Takes down what a server looks like now.
     pub fn observe(&mut self, node: &Node) {
         self.tick = node.now();
@@ -176,6 +183,11 @@ impl Gauge {
     /// The present reading.
     pub fn read(&self) -> Reading {
         self.lock().clone()
+    }
+
+    /// Looks at the present reading.
+    pub fn look<T>(&self, at: impl FnOnce(&Reading) -> T) -> T {
+        at(&self.lock())
     }
 
     /// The load that it reported since this was last asked.

@@ -1,16 +1,18 @@
 //! The servers of one process: a thread for each region, linked in memory.
 
 use nimbus_model::{Mixer, RegionId, Tick, World};
-use nimbus_node::{AuraConfig, ContactTick, Horizon, Node, NodeConfig, Policy};
+use nimbus_node::{AuraConfig, Change, ContactTick, Horizon, Node, NodeConfig, Policy};
 use nimbus_space::{LayoutError, PartitionMap};
 use nimbus_wire::GatewayId;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
+use tokio::sync::mpsc::Receiver;
 
 use crate::doors::Doors;
 use crate::errand::Errands;
+use crate::guard::{Guard, KillSwitch, Threads, lock};
 use crate::links::{LinkEnd, Links};
 use crate::node_thread::{NodeEnd, NodeThread};
 use crate::pace::Pace;
@@ -35,6 +37,9 @@ pub struct ServersConfig {
     pub policy: Policy,
     /// Write the run to this file.
     pub record: Option<PathBuf>,
+    /// Every server has a backup in this process, and may be killed: see [`Servers::kill`]. Only in real time, and not
+    /// with a recording, which would have to forget what a killed server did last.
+    pub durable: bool,
     /// Tell here what begins and ceases to touch. A server never waits for a full channel: what does not fit is dropped
     /// and counted, and then the turns of a pair may not be right.
     pub contacts: Option<SyncSender<(RegionId, ContactTick)>>,
@@ -44,7 +49,7 @@ impl ServersConfig {
     /// As many servers as the world has regions, without gateway and recording.
     pub fn new(world: impl Into<Arc<World>>) -> ServersConfig {
         let (world, policy) = (world.into(), Policy::default());
-        ServersConfig { world, servers: 1, gateway: false, policy, record: None, contacts: None }
+        ServersConfig { world, servers: 1, gateway: false, policy, record: None, durable: false, contacts: None }
     }
 }
 
@@ -85,7 +90,9 @@ pub struct Servers {
     regions: Vec<RegionId>,
     gauges: Vec<Gauge>,
     doors: Doors,
-    threads: Vec<JoinHandle<NodeEnd>>,
+    threads: Threads,
+    /// Keeps the backups, where there are any.
+    guard: Option<(JoinHandle<()>, KillSwitch)>,
     recorder: Option<Recorder>,
 }
 
@@ -147,6 +154,7 @@ impl Servers {
                 gateways: if config.gateway { vec![GATEWAY] } else { Vec::new() },
                 policy: config.policy,
                 log: config.record.is_some(),
+                durable: config.durable,
                 contacts: config.contacts.is_some(),
                 ..NodeConfig::new(*region)
             })
@@ -166,24 +174,37 @@ impl Servers {
             gauges: regions.iter().map(|region| Gauge::new(*region)).collect(),
             regions,
             doors: Doors::default(),
-            threads: Vec::new(),
+            threads: Threads::default(),
+            guard: None,
             recorder,
         };
-        for (runner, (node, inbox)) in nodes.into_iter().zip(ends).enumerate() {
+        // Doors come first: a server that takes over has its own opened anew.
+        let doors: Vec<Receiver<Change>> = servers.regions.iter().map(|region| servers.doors.add(*region)).collect();
+        let mut errands = Vec::new();
+        if config.durable {
+            let Servers { gauges, links, pace, doors, threads, .. } = &servers;
+            let (guard, switch, its) = Guard::new(gauges, links, pace, doors, threads, config.contacts.as_ref());
+            let thread = std::thread::Builder::new().name("guard".to_owned()).spawn(move || guard.run())?;
+            (servers.guard, errands) = (Some((thread, switch)), its);
+        }
+        errands.resize_with(servers.regions.len(), Errands::default);
+        let parts = nodes.into_iter().zip(ends).zip(doors).zip(errands);
+        for (runner, (((node, inbox), changes), errands)) in parts.enumerate() {
             let thread = NodeThread {
                 runner,
                 pace: servers.pace.clone(),
                 links: servers.links.clone(),
                 inbox,
-                changes: servers.doors.add(servers.regions[runner]),
-                errands: Errands::default(),
+                changes,
+                errands,
                 gauge: servers.gauges[runner].clone(),
                 recorder: servers.recorder.as_ref().map(Recorder::handle),
                 contacts: config.contacts.clone(),
                 node,
             };
             let name = format!("server {}", servers.regions[runner]);
-            servers.threads.push(std::thread::Builder::new().name(name).spawn(move || thread.run())?);
+            let thread = std::thread::Builder::new().name(name).spawn(move || Some(thread.run()))?;
+            lock(&servers.threads).insert(servers.regions[runner], thread);
         }
         Ok((servers, gateway_end, map))
     }
@@ -208,6 +229,16 @@ impl Servers {
         self.doors.clone()
     }
 
+    /// Ends the server of a region at once, without a word, as a process that dies. Its backup takes over half a second
+    /// later. Refused with a reason when that is not possible.
+    pub fn kill(&self, region: RegionId) -> Result<(), String> {
+        self.kill_switch().ok_or("servers cannot be killed here; `nimbus demo` lets you")?.kill(region)
+    }
+
+    pub(crate) fn kill_switch(&self) -> Option<&KillSwitch> {
+        self.guard.as_ref().map(|(_, switch)| switch)
+    }
+
     /// Where the servers show themselves.
     pub fn gauges(&self) -> &[Gauge] {
         &self.gauges
@@ -227,10 +258,15 @@ impl Servers {
     /// Waits until the pace has ended the run, and completes the recording.
     pub fn join(self) -> Result<RunEnd, RecordingError> {
         let mut end = RunEnd::default();
-        for (thread, region) in self.threads.into_iter().zip(self.regions) {
+        if let Some((guard, _)) = self.guard {
+            // One that panicked has said so on its way.
+            _ = guard.join();
+        }
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        for (region, thread) in threads {
             match thread.join() {
-                Ok(node) => end.nodes.push(node),
-                Err(_) => end.died.push(region),
+                Ok(Some(node)) => end.nodes.push(node),
+                Ok(None) | Err(_) => end.died.push(region),
             }
         }
         end.written = self.recorder.map(Recorder::finish).transpose()?;

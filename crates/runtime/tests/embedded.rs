@@ -7,6 +7,7 @@ use nimbus_model::{Nid, Pose, Shape, Vec3};
 use nimbus_runtime::{Clock, EmbeddedCluster, EmbeddedConfig, RunEnd, Scenes, Web};
 use nimbus_scenes::SceneParams;
 use nimbus_wire::client::{SceneInfo, Spawn, WorldStats};
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -29,11 +30,16 @@ struct World {
 
 impl World {
     fn start(scene: &str, servers: u16) -> World {
+        World::start_with(scene, servers, false)
+    }
+
+    fn start_with(scene: &str, servers: u16, durable: bool) -> World {
         let world = build(scene, servers).unwrap();
         let list = nimbus_scenes::all().iter();
         let list = list.map(|scene| SceneInfo { name: scene.name.to_owned(), about: scene.about.to_owned() }).collect();
         let scenes = Scenes { list, build: Arc::new(build) };
-        let cluster = EmbeddedCluster::start(EmbeddedConfig { servers, scenes, ..EmbeddedConfig::new(world) }).unwrap();
+        let config = EmbeddedConfig { servers, scenes, durable, ..EmbeddedConfig::new(world) };
+        let cluster = EmbeddedCluster::start(config).unwrap();
         let web = Web::listen(IpAddr::from([127, 0, 0, 1]), 0).unwrap().serve(cluster.handle());
         World { cluster, web }
     }
@@ -252,6 +258,53 @@ fn no_body_is_lost_or_doubled() {
     let owned: usize = end.nodes.iter().map(|node| node.bodies).sum();
     let in_flight: usize = end.nodes.iter().map(|node| node.in_flight).sum();
     assert!(owned <= bodies && owned + in_flight >= bodies, "{owned} owned, {in_flight} on their way, of {bodies}");
+}
+
+#[test]
+fn a_server_that_is_killed_is_replaced_and_every_body_is_there_once() {
+    let world = World::start_with("crossing", 2, true);
+    let bodies = build("crossing", 2).unwrap().owned_bodies().count() as u64;
+    let mut viewer = Viewer::connect(world.web.address());
+    assert!(viewer.until(|client| client.len() as u64 == bodies), "saw {} of {bodies}", viewer.client.len());
+    let ids = |client: &Client| -> BTreeSet<Nid> { client.bodies().map(|body| body.nid).collect() };
+    let before = ids(&viewer.client);
+    let whole = |stats: &WorldStats| {
+        stats.bodies == bodies && stats.nodes.iter().map(|node| node.bodies).sum::<u64>() == bodies
+    };
+    world.wait("hand-overs", |stats| stats.nodes.iter().any(|node| node.migrations > 0));
+    assert!(viewer.ask(|client| client.kill(9)).unwrap_err().contains("no server 9"));
+    for (server, epoch) in [(0, 2), (1, 2), (0, 3)] {
+        let killable = |stats: &WorldStats| stats.nodes.iter().all(|node| node.killable);
+        let tick = world.wait("everybody to be protected", killable).tick;
+        assert_eq!(viewer.ask(|client| client.kill(server)), Ok(None));
+        let at = usize::from(server);
+        let dead = world.wait("it to be dead", |stats| !stats.nodes[at].alive);
+        assert!(!dead.nodes[at].killable);
+        let refused = viewer.ask(|client| client.kill(server)).unwrap_err();
+        assert!(refused.contains("dead already"), "{refused}");
+        let back = |stats: &WorldStats| {
+            let node = &stats.nodes[at];
+            node.alive && node.epoch == epoch && node.tick > tick + 90 && whole(stats)
+        };
+        world.wait("it to be back with every body", back);
+        assert!(viewer.until(|client| ids(client) == before), "a client sees every body once");
+    }
+    // A world that is loaded comes to whoever took over, too.
+    assert_eq!(viewer.ask(Client::reset), Ok(None));
+    world.wait("the next era", |stats| stats.era == 2 && whole(stats));
+    assert!(viewer.until(|client| client.era() == Some(2) && client.len() as u64 == bodies));
+    world.stop();
+}
+
+#[test]
+fn servers_are_killed_only_where_that_is_allowed() {
+    let world = World::start("head-on", 2);
+    let mut viewer = Viewer::connect(world.web.address());
+    assert!(viewer.until(|client| !client.is_empty()));
+    let refused = viewer.ask(|client| client.kill(0)).unwrap_err();
+    assert!(refused.contains("cannot be killed here"), "{refused}");
+    assert!(world.stats().nodes.iter().all(|node| node.alive && !node.killable));
+    world.stop();
 }
 
 #[test]

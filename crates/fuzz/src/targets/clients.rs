@@ -12,13 +12,14 @@ pub(super) fn from_client(rng: &mut Rng) -> Vec<u8> {
         return swollen(rng);
     }
     let seq = rng.chance(0.5).then(|| rng.below(1_000));
-    let command = match rng.below(10) {
+    let command = match rng.below(11) {
         0..3 => FromClient::Spawn(Spawn::new(shape(rng), vector(rng), vector(rng))),
         3 => FromClient::Impulse { nid: parts::nid(rng), impulse: vector(rng) },
         4 => FromClient::Despawn { nid: parts::nid(rng) },
         5 => FromClient::Join { one: parts::nid(rng), two: parts::nid(rng), joint: joint(rng) },
         6 => FromClient::Scene { name: "rain".to_owned() },
         7 => FromClient::Step { ticks: 60 },
+        10 => FromClient::Kill { server: 3 },
         8 => FromClient::Overlays { on: Overlay::ALL.to_vec() },
         _ => FromClient::Speed { factor: 0.5 },
     };

@@ -31,6 +31,8 @@ impl Demo {
         let world = worlds::scene(&self.scene, self.servers, 1, 1.0)?;
         let (servers, policy) = (self.servers, self.policy);
         let config = EmbeddedConfig { servers, policy, scenes: worlds::choice(1, 1.0), ..EmbeddedConfig::new(world) };
+        // Whoever plays with it may kill a server. Schemes other than the default lose bodies or time, which is enough to watch.
+        let config = EmbeddedConfig { durable: policy == Policy::default(), ..config };
         serve(config, &self.serving)
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::council::{News, Wish};
+use crate::council::{Answer, Wish};
 use crate::timeline::SPEED_RANGE;
 
 /// How long a gateway waits for an answer before it tells its client that there is none.
@@ -39,6 +39,7 @@ impl Ask {
             Request::Scene(_) => return Err("no scene has so long a name".to_owned()),
             Request::Pause(paused) => Ask::Pause(paused),
             Request::Step(ticks) => Ask::Step(ticks),
+            Request::Kill(_) => return Err("processes of a cluster are killed by whoever runs them".to_owned()),
             Request::Speed(factor) => {
                 let factor = if factor.is_finite() { factor } else { 1.0 };
                 Ask::Speed((factor.clamp(*SPEED_RANGE.start(), *SPEED_RANGE.end()) * 1000.0).round() as u32)
@@ -60,9 +61,9 @@ impl Asks {
     }
 
     /// Takes a wish on; the number and the question to send, or what to tell the client at once.
-    pub(super) fn open(&mut self, wish: Wish, now: Duration) -> Result<(u64, Ask), News> {
+    pub(super) fn open(&mut self, wish: Wish, now: Duration) -> Result<(u64, Ask), Answer> {
         let Wish { client, seq, request } = wish;
-        let refused = |why: &str| News::Answer { client, seq, outcome: Err(why.to_owned()) };
+        let refused = |why: &str| Answer { client, seq, outcome: Err(why.to_owned()) };
         if self.under_way.len() >= UNDER_WAY_MAX {
             return Err(refused("too much is asked of the coordinator at once; try again"));
         }
@@ -73,16 +74,16 @@ impl Asks {
     }
 
     /// The coordinator has answered. None when nobody waits for it.
-    pub(super) fn close(&mut self, number: u64, outcome: Result<(), String>) -> Option<News> {
+    pub(super) fn close(&mut self, number: u64, outcome: Result<(), String>) -> Option<Answer> {
         let (client, seq, _) = self.under_way.remove(&number)?;
-        Some(News::Answer { client, seq, outcome })
+        Some(Answer { client, seq, outcome })
     }
 
     /// Wishes that have waited for too long.
-    pub(super) fn expired(&mut self, now: Duration) -> Vec<News> {
+    pub(super) fn expired(&mut self, now: Duration) -> Vec<Answer> {
         let late = self.under_way.extract_if(.., |_, (_, _, until)| *until < now);
         let why = "no coordinator answers; it may or may not have happened";
-        late.map(|(_, (client, seq, _))| News::Answer { client, seq, outcome: Err(why.to_owned()) }).collect()
+        late.map(|(_, (client, seq, _))| Answer { client, seq, outcome: Err(why.to_owned()) }).collect()
     }
 }
 
@@ -94,10 +95,10 @@ mod tests {
         Wish { client: ClientId(3), seq: Some(7), request }
     }
 
-    fn said(news: Option<News>) -> Option<Result<(), String>> {
-        news.map(|news| match news {
-            News::Answer { client: ClientId(3), seq: Some(7), outcome } => outcome,
-            _ => panic!("an answer to somebody else"),
+    fn said(answer: Option<Answer>) -> Option<Result<(), String>> {
+        answer.map(|answer| {
+            assert_eq!((answer.client, answer.seq), (ClientId(3), Some(7)));
+            answer.outcome
         })
     }
 

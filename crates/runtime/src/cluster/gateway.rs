@@ -135,6 +135,8 @@ impl GatewayProcess {
             queues: BTreeMap::new(),
             balancer: None,
             council: Some(council),
+            kill_switch: None,
+            lives: Vec::new(),
         };
         let spawned = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || thread.run());
         self.thread = Some(spawned.map_err(|error| ClusterError::Io("gateway".to_owned(), error))?);
@@ -189,7 +191,7 @@ impl GatewayProcess {
             }
         }
         // A gateway whose thread has ended has no clients any more.
-        answers.into_iter().for_each(|answer| _ = council.news.send(answer));
+        answers.into_iter().for_each(|answer| _ = council.news.send(News::Answer(answer)));
     }
 
     /// A way in for clients.
@@ -222,7 +224,7 @@ impl GatewayProcess {
             }
             Ok(Heard::Answered(number, outcome)) => {
                 if let (Some(answer), Some(council)) = (self.asks.close(number, outcome), &self.council) {
-                    _ = council.news.send(answer);
+                    _ = council.news.send(News::Answer(answer));
                 }
             }
             Ok(Heard::Nothing | Heard::Left | Heard::Contribute(..)) => {}

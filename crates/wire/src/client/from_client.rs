@@ -127,6 +127,11 @@ pub enum FromClient {
         /// Which.
         nid: Nid,
     },
+    /// End a server at once, without a word, where that is allowed.
+    Kill {
+        /// Which, by the number that the figures give it.
+        server: u16,
+    },
 }
 
 /// A command with the number its sender gave it.
@@ -147,8 +152,8 @@ pub struct Reject {
     pub reason: String,
 }
 
-const KNOWN: [&str; 11] =
-    ["spawn", "impulse", "despawn", "join", "reset", "scene", "pause", "step", "speed", "overlays", "inspect"];
+const KNOWN: [&str; 12] =
+    ["spawn", "impulse", "despawn", "join", "reset", "scene", "pause", "step", "speed", "overlays", "inspect", "kill"];
 
 impl FromClient {
     /// Text from outside as a command, or why it is none.
@@ -204,6 +209,7 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
         "speed" => FromClient::Speed { factor: within(fields, "factor", SPEED_MIN, SPEED_MAX)? },
         "overlays" => FromClient::Overlays { on: overlays(fields)? },
         "inspect" => FromClient::Inspect { nid: nid(fields, "nid")? },
+        "kill" => FromClient::Kill { server: within(fields, "server", 0.0, f32::from(u16::MAX))?.floor() as u16 },
         unknown => {
             let shown: String = unknown.chars().take(40).collect();
             return Err(match nearest(unknown, KNOWN) {
@@ -408,6 +414,9 @@ enum Ask<'a> {
     Step {
         ticks: u32,
     },
+    Kill {
+        server: u16,
+    },
     Speed {
         factor: f32,
     },
@@ -438,6 +447,7 @@ impl<'a> From<&'a FromClient> for Ask<'a> {
             FromClient::Scene { name } => Ask::Scene { name },
             FromClient::Pause { paused } => Ask::Pause { paused: *paused },
             FromClient::Step { ticks } => Ask::Step { ticks: *ticks },
+            FromClient::Kill { server } => Ask::Kill { server: *server },
             FromClient::Speed { factor } => Ask::Speed { factor: *factor },
             FromClient::Overlays { on } => Ask::Overlays { on },
             FromClient::Inspect { nid } => Ask::Inspect { nid: nid.to_string() },
@@ -575,6 +585,7 @@ mod tests {
             "[a-z\"\\\\é]{1,20}".prop_map(|name| FromClient::Scene { name }),
             any::<bool>().prop_map(|paused| FromClient::Pause { paused }),
             (1..=STEP_TICKS_MAX).prop_map(|ticks| FromClient::Step { ticks }),
+            any::<u16>().prop_map(|server| FromClient::Kill { server }),
             (SPEED_MIN..SPEED_MAX).prop_map(|factor| FromClient::Speed { factor }),
             prop::sample::subsequence(&Overlay::ALL[..], 0..=4).prop_map(|on| FromClient::Overlays { on }),
             any::<u64>().prop_map(|nid| FromClient::Inspect { nid: Nid(nid) }),

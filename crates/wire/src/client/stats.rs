@@ -36,6 +36,9 @@ pub struct NodeStats {
     pub skew_ms: f32,
     /// False when it does not answer.
     pub alive: bool,
+    /// True while a client may kill it: that is allowed here, and somebody would take over.
+    #[serde(default)]
+    pub killable: bool,
 }
 
 /// The figures of the whole world.
