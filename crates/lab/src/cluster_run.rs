@@ -307,6 +307,12 @@ impl ClusterRun {
         serde_json::from_str(&self.text(process, path)?).ok()
     }
 
+    /// Every body that the gateway knows.
+    pub(crate) fn bodies(&self) -> Result<BTreeSet<Nid>, LabError> {
+        let ask = || self.ask::<Vec<(Nid, RegionId)>>("gateway-0", "/api/bodies");
+        Ok(self.until("the gateway to tell what it knows", ask)?.into_iter().map(|(nid, _)| nid).collect())
+    }
+
     /// Orders something of a process and waits for the answer.
     pub(crate) fn order<T: DeserializeOwned>(&self, process: &str, path: &str) -> Result<T, LabError> {
         let failed = |why: &str| LabError::Failed(format!("{process} does not do {path}: {why}"));

@@ -1,14 +1,15 @@
 //! A whole world in one process: servers, a gateway, and a way in for clients.
 
 use nimbus_gateway::{Gateway, GatewayConfig, SceneInfo};
-use nimbus_model::{ClientId, RegionId, Tick, World};
+use nimbus_model::{ClientId, Nid, RegionId, Tick, World};
 use nimbus_node::{ContactTick, Policy};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::SyncSender;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 use crate::balancer::Balancer;
@@ -186,6 +187,14 @@ impl ClusterHandle {
     pub async fn disconnect(&self, client: ClientId) {
         // When the process is ending the client is forgotten anyway.
         _ = self.send(ClientEvent::Gone(client)).await;
+    }
+
+    /// Every body that the gateway knows, and who was last known to own it. None when it does not answer in time. Waits, so
+    /// it is for threads that may.
+    pub(crate) fn bodies(&self) -> Option<Vec<(Nid, RegionId)>> {
+        let (answer, bodies) = sync_channel(1);
+        self.events.try_send(ClientEvent::Bodies(answer)).ok()?;
+        bodies.recv_timeout(Duration::from_secs(2)).ok()
     }
 
     /// Waits while the gateway is behind, which makes the client's socket wait too.

@@ -1,11 +1,12 @@
 //! The gateway on its own thread, at the rate of ticks; it looks in now and then while the timeline stands still.
 
 use nimbus_gateway::{Gateway, Outputs, Request};
-use nimbus_model::{ClientId, RegionId, Tick, World};
+use nimbus_model::{ClientId, Nid, RegionId, Tick, World};
 use nimbus_node::{AuraConfig, Change, Horizon};
 use nimbus_space::PartitionMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -38,6 +39,8 @@ pub(crate) enum ClientEvent {
     Binary(ClientId),
     /// One is gone.
     Gone(ClientId),
+    /// An operator wants to know of every body, and who was last known to own it.
+    Bodies(SyncSender<Vec<(Nid, RegionId)>>),
 }
 
 /// A gateway with everything it needs to run.
@@ -131,6 +134,11 @@ impl GatewayThread {
                 Ok(ClientEvent::Gone(client)) => {
                     self.queues.remove(&client);
                     self.gateway.disconnect(client);
+                }
+                Ok(ClientEvent::Bodies(answer)) => {
+                    let bodies = self.gateway.replicas().map(|replica| (replica.nid, replica.region)).collect();
+                    // Whoever asked may have lost patience.
+                    _ = answer.try_send(bodies);
                 }
                 Err(_) => return,
             }

@@ -1,7 +1,7 @@
 //! Processes of a cluster are killed without warning, again and again; every body must be there once afterwards.
 
 use nimbus_control::{Incarnation, Roster};
-use nimbus_model::{RegionId, Rng, Tick};
+use nimbus_model::{Nid, RegionId, Rng, Tick};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -69,6 +69,8 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     rows.extend([coordinator.1, gateway.1]);
     let (roll_passes, rolled) = roll(&cluster)?;
     rows.extend(rolled);
+    let (named, misnamed, loss) = lose(&cluster, &mut rng)?;
+    rows.push(loss);
     progress(1.0);
 
     let lost: usize = done.iter().map(|kill| kill.lost).sum();
@@ -81,6 +83,7 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
         && rollback <= ROLLBACK_MAX_TICKS
         && stalls_pass
         && roll_passes
+        && misnamed == 0
         && coordinator.0
         && gateway.0;
     let undisturbed = |calm: bool| if calm { "disturbed no body" } else { "DISTURBED BODIES" };
@@ -110,7 +113,8 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
                  at most (bar {STEPPING_MAX_S} s), {rollback} ticks undone at most (bar {ROLLBACK_MAX_TICKS}). A node that \
                  stood still for {} ms: {} regions changed server; for {} ms: {} of {}, and {} frames of the former \
                  servers were turned away. Killing the coordinator {}, killing the gateway {}. \
-                 Restarting every process in turn {}.",
+                 Restarting every process in turn {}. When a server and its backup were killed together, {named} lost ids \
+                 were named, {misnamed} wrongly or not at all.",
                 done.last().map_or(0, |kill| kill.bodies),
                 stalls[0].time.as_millis(),
                 stalls[0].moved,
@@ -316,6 +320,37 @@ fn lost_ticks_since(cluster: &ClusterRun, before: &BTreeMap<(RegionId, u32), u64
         .map(|((region, _), ticks)| ticks.saturating_sub(former.get(region).copied().unwrap_or(0)))
         .max()
         .unwrap_or(0)
+}
+
+/// Kills the server and the backup of a region together. What is lost then, the gateway's knowledge and a census of the
+/// living must name exactly: as many as named, as many that were named wrongly or not at all.
+fn lose(cluster: &ClusterRun, rng: &mut Rng) -> Result<(usize, usize, Row), LabError> {
+    let before = cluster.until_protected(NODES)?;
+    // Everybody has been told of everybody.
+    cluster.until_counted()?;
+    let (victim, name) = pick(&before, rng);
+    let backup = before.held().find(|(_, region)| region.server == victim).and_then(|(_, region)| region.backup);
+    let other = backup.and_then(|seat| before.member(seat.process)).map(|member| member.name.clone());
+    let other = other.ok_or_else(|| LabError::Failed("a region had no backup".to_owned()))?;
+    let killed_us = cluster.signal(&name, "KILL")?;
+    cluster.signal(&other, "KILL")?;
+    let lost = cluster.until("the coordinator to say what is lost", || {
+        let roster = cluster.roster()?;
+        roster.regions.values().any(|region| region.lost.is_some()).then_some(roster)
+    })?;
+    let known = cluster.bodies()?;
+    let count = cluster.until_counted()?;
+    let still_known = cluster.bodies()?;
+    let named: BTreeSet<Nid> =
+        known.intersection(&still_known).filter(|nid| !count.present.contains(nid)).copied().collect();
+    // A region that is lost bears nobody any more, so what was born before counts.
+    let last = before.timeline.as_ref().and_then(|timeline| timeline.tick_at(killed_us)).unwrap_or(Tick(0));
+    let gone: BTreeSet<Nid> = cluster.born(last).difference(&count.present).copied().collect();
+    let misnamed = named.symmetric_difference(&gone).count();
+    let regions = lost.regions.values().filter(|region| region.lost.is_some()).count();
+    let found =
+        Found { regions, moved: 0, bodies: count.present.len(), lost: named.len(), doubled: count.doubled.len() };
+    Ok((named.len(), misnamed, found.row("kill both", &format!("{name}, {other}"))))
 }
 
 /// Waits until a process that was ended is back.

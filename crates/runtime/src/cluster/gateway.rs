@@ -76,7 +76,7 @@ impl GatewayProcess {
         let gauges: Vec<Gauge> = setup.map.regions().iter().map(|region| Gauge::new(*region)).collect();
         let board = Arc::new(Board::new(gauges.clone(), links.clone(), shown));
         let handle = ClusterHandle::new(events, board.clone(), Arc::new(AtomicU32::new(1)));
-        let facts = facts(&board);
+        let facts = facts(&board, handle.clone());
         let operator = setup.operators.get(name).map(|address| Operator::start(*address, facts)).transpose()?;
         Ok(GatewayProcess {
             setup: setup.clone(),
@@ -246,13 +246,17 @@ impl GatewayProcess {
 }
 
 /// What operators may ask of a gateway.
-fn facts(board: &Arc<Board>) -> Facts {
+fn facts(board: &Arc<Board>, handle: ClusterHandle) -> Facts {
     let (ready, figures, world) = (board.clone(), board.clone(), board.clone());
     let world: Page = Box::new(move |_| serde_json::to_value(world.world_stats()).map_err(|error| error.to_string()));
+    let bodies: Page = Box::new(move |_| {
+        let bodies = handle.bodies().ok_or("the gateway has not begun, or does not answer")?;
+        serde_json::to_value(bodies).map_err(|error| error.to_string())
+    });
     Facts {
         unready: Box::new(move || (ready.gateway().bodies == 0).then(|| "no body is known yet".to_owned())),
         metrics: Box::new(move || metrics::render(&figures)),
-        pages: BTreeMap::from([("/api/world", world)]),
+        pages: BTreeMap::from([("/api/world", world), ("/api/bodies", bodies)]),
         acts: BTreeMap::new(),
     }
 }
