@@ -13,7 +13,8 @@ test("a server is killed, is dead for a moment, and is back", async ({ page }) =
   const mock = process.env.NIMBUS_KILL_URL ? null : await startMock({ bodies: 120, scene: "carousel" });
   try {
     await page.setViewportSize({ width: 1100, height: 760 });
-    await page.goto(process.env.NIMBUS_KILL_URL ?? mock?.url ?? "");
+    const url = process.env.NIMBUS_KILL_URL ?? mock?.url ?? "";
+    await page.goto(process.env.NIMBUS_SCREENSHOT ? url : `${url}?render=off`);
     const node = (): Promise<{ alive: boolean; epoch: number }> =>
       page.evaluate(() => nimbus.stats?.nodes.find((one) => one.id === 1) ?? { alive: false, epoch: 0 });
     await expect.poll(async () => (await node()).alive).toBe(true);

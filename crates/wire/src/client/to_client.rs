@@ -244,7 +244,7 @@ mod tests {
             r#""tick":1234,"bodies":2000,"clients":1,"scene":"rain","era":1,"paused":false,"speed":1.0,"#,
             r#""nodes":[{"id":0,"region":0,"bodies":503,"awake":490,"step_ms_p50":1.9,"step_ms_p99":3.2,"#,
             r#""migrations":17,"auras":0,"ghosts":0,"breaches":0,"epoch":1,"#,
-            r#""tick":1234,"late_ticks":0,"skew_ms":0.2,"alive":true}]}"#,
+            r#""tick":1234,"late_ticks":0,"skew_ms":0.2,"alive":true,"killable":false}]}"#,
         );
         assert_eq!(serde_json::to_string(&stats).unwrap(), format!("{{{object}"));
         check(ToClient::Stats(stats), &format!(r#"{{"type":"stats",{object}"#));
