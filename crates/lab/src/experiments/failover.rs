@@ -43,7 +43,8 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
         return Err(LabError::Failed("this experiment needs /proc to find the processes that it kills".to_owned()));
     }
     let (kills, bodies, scale) = if options.quick { (5, 400, 0.2) } else { (50, 2_000, 1.0) };
-    let plan = ClusterPlan { scene: "shower", scale, regions: NODES as u16, nodes: NODES, more: String::new() };
+    let plan =
+        ClusterPlan { scene: "shower", scale, regions: NODES as u16, nodes: NODES, more: "balance = true".to_owned() };
     let cluster = ClusterRun::start(&plan)?;
     let mut rng = Rng::new(7);
     cluster.until_protected(NODES)?;
