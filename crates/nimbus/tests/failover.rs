@@ -14,7 +14,10 @@ fn nothing_is_lost_whichever_process_is_killed_stopped_or_restarted() {
     // How quick everything was is for the experiment to judge, on a machine that has nothing else to do.
     let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
     let rows = report["rows"].as_array().unwrap();
-    assert!(rows.len() >= 15, "five kills, two stalls, two more kills and six restarts: {report}");
+    assert!(rows.len() >= 16, "five kills, two stalls, two more kills, six restarts and a loss: {report}");
+    let (loss, rows) = rows.split_last().unwrap();
+    assert!(loss["what"] == "kill both" && loss["lost"].as_u64() > Some(0), "{loss}");
+    assert!(loss["misnamed"] == 0 && loss["named"] == loss["lost"], "what is lost is not named: {loss}");
     for row in rows {
         assert!(row["lost"] == 0 && row["doubled"] == 0, "{row}");
         assert!(row["bodies"].as_u64().unwrap() >= 400, "{row}");

@@ -62,7 +62,7 @@ fn text(bytes: &[u8], parse: impl Fn(&str) -> bool) -> Verdict {
     Verdict::of(std::str::from_utf8(bytes).is_ok_and(parse))
 }
 
-static ALL: [Target; 22] = [
+static ALL: [Target; 23] = [
     target("frame-lane", CODED, |bytes| frame(bytes, &[0]), frames::lane),
     target("frame-states", SMALL, |bytes| frame(bytes, &[1]), frames::states),
     target("frame-auras", SMALL, |bytes| frame(bytes, &[2]), frames::auras),
@@ -73,6 +73,7 @@ static ALL: [Target; 22] = [
     target("from-coordinator", CODED, control::from_coordinator, control::make_from_coordinator),
     target("roster", CODED, control::roster, control::make_roster),
     target("post", CODED, control::post, control::make_post),
+    target("checkpoint-part", CODED, servers::part, servers::make_part),
     target("hello", SMALL, control::hello, control::make_hello),
     target("process-name", SMALL, control::name, control::make_name),
     target("from-client", JSON, |bytes| text(bytes, |text| FromClient::parse(text).is_ok()), clients::from_client),

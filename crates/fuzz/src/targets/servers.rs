@@ -1,7 +1,7 @@
 //! What servers write down: ticks, snapshots and maps.
 
 use nimbus_model::{BodyDesc, Layout, Mixer, Pose, RegionId, Rng, Shape, Tick, Vec3, Velocity, World, coding};
-use nimbus_node::{Change, Factor, Input, Node, NodeConfig, TickLog};
+use nimbus_node::{Change, Factor, Input, Node, NodeConfig, Part, TickLog};
 use nimbus_physics::PhysicsWorld;
 use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, Item};
@@ -18,6 +18,10 @@ pub(super) fn map(bytes: &[u8]) -> Verdict {
     let map = coding::read::<PartitionMap>(bytes);
     assert!(map.as_ref().is_ok_and(|map| map.validate().is_ok()) || map.is_err(), "a map that is not valid was read");
     Verdict::of(map.is_ok())
+}
+
+pub(super) fn part(bytes: &[u8]) -> Verdict {
+    Verdict::of(Part::decode(RegionId(0), bytes).is_ok())
 }
 
 pub(super) fn node(bytes: &[u8]) -> Verdict {
@@ -88,6 +92,10 @@ fn some_node(rng: &mut Rng) -> Node {
 
 pub(super) fn make_node(rng: &mut Rng) -> Vec<u8> {
     some_node(rng).snapshot()
+}
+
+pub(super) fn make_part(rng: &mut Rng) -> Vec<u8> {
+    some_node(rng).contribution().encode()
 }
 
 pub(super) fn make_physics(rng: &mut Rng) -> Vec<u8> {

@@ -350,8 +350,9 @@ fn lose(cluster: &ClusterRun, rng: &mut Rng) -> Result<(usize, usize, Row), LabE
     let misnamed = named.symmetric_difference(&gone).count();
     let regions = lost.regions.values().filter(|region| region.lost.is_some()).count();
     let found =
-        Found { regions, moved: 0, bodies: count.present.len(), lost: named.len(), doubled: count.doubled.len() };
-    Ok((named.len(), misnamed, found.row("kill both", &format!("{name}, {other}"))))
+        Found { regions, moved: 0, bodies: count.present.len(), lost: gone.len(), doubled: count.doubled.len() };
+    let row = found.row("kill both", &format!("{name}, {other}")).with("named", named.len()).with("misnamed", misnamed);
+    Ok((named.len(), misnamed, row))
 }
 
 /// Waits until a process that was ended is back.
