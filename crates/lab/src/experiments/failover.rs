@@ -22,6 +22,8 @@ const STEPPING_MAX_S: f64 = 1.0;
 /// Most ticks that may be undone.
 const ROLLBACK_MAX_TICKS: u64 = 6;
 const NODES: usize = 4;
+/// Births reach gateways once a backup has them; so much later everybody has heard of them.
+const UNHEARD_TICKS: u64 = 30;
 /// A node that stands still for so long must not lose its regions.
 const SHORT_STALL: Duration = Duration::from_millis(200);
 /// And after this it must have lost them, and be kept from doing harm.
@@ -347,11 +349,18 @@ fn lose(cluster: &ClusterRun, rng: &mut Rng) -> Result<(usize, usize, Row), LabE
     // A region that is lost bears nobody any more, so what was born before counts.
     let last = before.timeline.as_ref().and_then(|timeline| timeline.tick_at(killed_us)).unwrap_or(Tick(0));
     let gone: BTreeSet<Nid> = cluster.born(last).difference(&count.present).copied().collect();
-    let misnamed = named.symmetric_difference(&gone).count();
+    // Who came into being just before, and of whom nobody else had heard, cannot be named by anybody.
+    let newborn: BTreeSet<Nid> = cluster.born(last).difference(&cluster.born(last - UNHEARD_TICKS)).copied().collect();
+    let unheard = gone.difference(&named).filter(|nid| newborn.contains(nid)).count();
+    let misnamed = named.symmetric_difference(&gone).count() - unheard;
     let regions = lost.regions.values().filter(|region| region.lost.is_some()).count();
     let found =
         Found { regions, moved: 0, bodies: count.present.len(), lost: gone.len(), doubled: count.doubled.len() };
-    let row = found.row("kill both", &format!("{name}, {other}")).with("named", named.len()).with("misnamed", misnamed);
+    let row = found
+        .row("kill both", &format!("{name}, {other}"))
+        .with("named", named.len())
+        .with("misnamed", misnamed)
+        .with("unheard", unheard);
     Ok((named.len(), misnamed, row))
 }
 
