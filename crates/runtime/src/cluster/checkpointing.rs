@@ -8,7 +8,7 @@ use nimbus_model::{RegionId, Tick, World};
 use nimbus_node::CheckpointError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::time::Duration;
 
 use super::post::Post;
@@ -75,8 +75,11 @@ impl Checkpointing {
             return self.begin_if_due(now, send, tell);
         };
         if let Some(finishing) = &under_way.finishing {
-            let Ok(outcome) = finishing.try_recv() else { return };
-            return self.conclude(outcome, now, send, tell);
+            return match finishing.try_recv() {
+                Ok(outcome) => self.conclude(outcome, now, send, tell),
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => self.end(Err("the list could not be written".to_owned()), tell),
+            };
         }
         if under_way.wanted.iter().all(|region| under_way.parts.contains_key(region)) {
             under_way.finishing = self.plan.as_ref().map(|plan| finish(plan, under_way, now));
@@ -219,7 +222,7 @@ fn finish(plan: &CheckpointPlan, under_way: &UnderWay, now: &Now<'_>) -> Receive
         let outcome = Checkpoints::open(&place).and_then(|checkpoints| checkpoints.finish(&world, manifest));
         _ = done.try_send(outcome);
     };
-    // Without a thread the channel closes, and the order ends when its time is up.
+    // Without a thread the channel closes, and that ends the order.
     _ = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
     finished
 }
