@@ -30,8 +30,7 @@ impl Conservation {
     }
 
     pub(super) fn inspect(&mut self, scene: &Scene<'_>, broken: &mut Vec<Broken>) {
-        if scene.down {
-            // Nobody can say what a region without a server has.
+        if scene.unknowable {
             self.missing_since.clear();
             return;
         }
@@ -69,4 +68,40 @@ impl Conservation {
 
 fn hosted<'a>(scene: &'a Scene<'_>) -> impl Iterator<Item = Nid> + 'a {
     scene.nodes.iter().flat_map(|node| node.hosted()).map(|(nid, _)| nid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkers::Checkers;
+    use crate::recovery::Recovery;
+    use nimbus_model::{Layout, RegionId, World};
+    use nimbus_node::{Node, NodeConfig, Policy};
+    use nimbus_space::PartitionMap;
+    use std::sync::Arc;
+
+    /// How often a body of era 1 that a server of this era does not have is called lost.
+    fn found(era_of_server: u16) -> usize {
+        let mut world = World::new("nothing");
+        world.layout = Layout::columns(1, 100.0);
+        let map = PartitionMap::from_layout(&world.layout).unwrap();
+        let nodes = [Node::new(NodeConfig::new(RegionId(0)), Arc::new(world), era_of_server, map, Tick(0))];
+        let recovery = Recovery::new(false, None, 1);
+        let mut checkers = Checkers::new(Policy::Aura);
+        let born = EventKind::Born;
+        let (nid, region) = (Nid::of_world(1, 7), RegionId(0));
+        checkers.observe(&Event { era: 1, tick: Tick(0), region, nid, body_epoch: 1, kind: born });
+        let mut broken = Vec::new();
+        for tick in [20, 40, 20 + ON_THE_WIRE_TICKS, 40 + ON_THE_WIRE_TICKS] {
+            let scene = checkers.scene(Tick(tick), &nodes, &[], &[], &recovery);
+            checkers.conservation.inspect(&scene, &mut broken);
+        }
+        broken.len()
+    }
+
+    #[test]
+    fn what_nobody_has_is_lost_unless_its_world_has_ended() {
+        assert_eq!(found(1), 1);
+        assert_eq!(found(2), 0, "nobody knows yet that the next world has begun, only the server does");
+    }
 }

@@ -60,8 +60,9 @@ pub(crate) struct Scene<'a> {
     others: usize,
     /// Bodies of which something happened that is not certain yet.
     unsettled: BTreeSet<Nid>,
-    /// A region has no server at the moment; its bodies are with its backup.
-    down: bool,
+    /// Nobody can say what some region has in this era: it has no server at the moment, and its bodies are with its
+    /// backup, or its server has begun the next world.
+    unknowable: bool,
     recovery: &'a Recovery,
 }
 
@@ -153,12 +154,13 @@ impl Checkers {
     ) -> Scene<'a> {
         let total = nodes.len() + gateways.len();
         let down = recovery.regions.iter().any(|region| region.down);
+        let unknowable = down || nodes.iter().any(|node| node.era() > self.era);
         let up = nodes.iter().zip(&recovery.regions).filter(|(_, region)| !region.down).map(|(node, _)| node);
         let nodes: Vec<&Node> = up.filter(|node| node.era() == self.era).collect();
         let gateways: Vec<&Gateway> = gateways.iter().filter(|gateway| gateway.era() == self.era).collect();
         let others = total - nodes.len() - gateways.len();
         let unsettled = recovery.unsettled();
-        Scene { tick, nodes, gateways, clients, others, unsettled, down, recovery }
+        Scene { tick, nodes, gateways, clients, others, unsettled, unknowable, recovery }
     }
 
     /// A look at everything, while the cluster runs.
