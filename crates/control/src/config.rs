@@ -1,6 +1,6 @@
 //! What a coordinator is told once, at its start.
 
-use nimbus_model::Tick;
+use nimbus_model::{RegionId, Tick};
 use nimbus_space::PartitionMap;
 use std::sync::Arc;
 
@@ -15,6 +15,8 @@ pub struct Genesis {
     pub world: String,
     /// Its first partition.
     pub map: Arc<PartitionMap>,
+    /// Regions without a place in it. They are served like others, and idle until a partition gives them one.
+    pub spare: Vec<RegionId>,
     /// Ticks a second.
     pub tick_hz: u32,
     /// Where the world stands when it begins.

@@ -144,8 +144,10 @@ pub enum OrderError {
     /// The partition cannot be changed so.
     #[error("{0}")]
     Map(String),
-    /// The partition of a world has other regions than those that are placed.
-    #[error("the world's partition must have the regions that are placed")]
+    /// The partition has regions that nobody serves.
+    #[error(
+        "the partition has regions that are not placed; a cluster has as many as it began with, spare ones included"
+    )]
     OtherRegions,
     /// Changes that were announced before must take effect first.
     #[error("too many changes are announced; order again later")]

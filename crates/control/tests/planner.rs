@@ -21,6 +21,8 @@ struct Stage {
     lumped: bool,
     /// What a server costs without any body, microseconds.
     upkeep_us: u32,
+    /// Servers without a place of their own.
+    spare: u16,
     /// Reports are wrong by up to so many thousandths.
     noise_permille: u64,
     rng: Rng,
@@ -38,6 +40,7 @@ impl Stage {
             tick: Tick(0),
             lumped: false,
             upkeep_us: 40,
+            spare: 0,
             noise_permille: 0,
             rng: Rng::stream(1, 9),
         }
@@ -51,7 +54,7 @@ impl Stage {
     }
 
     fn costs(&self) -> Vec<u32> {
-        let mut costs = vec![self.upkeep_us; self.map.regions().len()];
+        let mut costs = vec![self.upkeep_us; self.first.regions().len() + usize::from(self.spare)];
         for ((_, weight), host) in self.bodies.iter().zip(self.hosts()) {
             costs[usize::from(host.0)] += weight;
         }
@@ -105,6 +108,18 @@ impl Stage {
             }
             if map.effective() < *at + config.lead_ticks {
                 return Some("announced too late".to_owned());
+            }
+            if before.cuts().count() != map.cuts().count() {
+                if before.cuts().count().abs_diff(map.cuts().count()) > 1 {
+                    return Some("more than one region came or went at once".to_owned());
+                }
+                let latest = last.iter().flatten().max();
+                if latest.is_some_and(|latest| map.effective().since(*latest) < config.settle_ticks) {
+                    return Some("a region came or went before the last change had settled".to_owned());
+                }
+                last = vec![Some(map.effective()); map.cuts().count()];
+                before = map.clone();
+                continue;
             }
             last.resize(map.cuts().count(), None);
             for (n, (was, is)) in before.cuts().zip(map.cuts()).enumerate() {
@@ -258,6 +273,51 @@ fn every_planted_mistake_is_noticed() {
     sound.run(60 * 60, |_, _| {});
     assert_eq!(sound.broken(), None);
     assert!(sound.announced.len() > 5);
+}
+
+/// A stage with one region, seven idle servers and a budget.
+fn burst(bodies: Vec<(Vec3, u32)>, budget_us: u32) -> Stage {
+    let config = PlannerConfig { budget_us: Some(budget_us), ..PlannerConfig::new(WIDTH_MIN) };
+    let mut stage = Stage::new(&Layout::columns(1, 400.0), bodies, config);
+    stage.spare = 7;
+    stage
+}
+
+#[test]
+fn a_crowd_is_shared_with_idle_servers_and_gathered_again() {
+    let mut stage = burst(hot(), 4_000);
+    let before = *stage.costs().iter().max().unwrap();
+    assert!(before > 20_000, "{before}");
+    stage.run(60 * 120, |_, _| {});
+    let after = *stage.costs().iter().max().unwrap();
+    assert!(after <= 4_000, "{:?}", stage.costs());
+    let regions = stage.map.regions().len();
+    assert!((6..=8).contains(&regions), "{regions} regions");
+    let changes = stage.announced.len();
+    stage.noise_permille = 30;
+    stage.run(60 * 60, |_, _| {});
+    assert!(stage.announced.len() <= changes + 2, "{} changes on a constant load", stage.announced.len() - changes);
+    stage.bodies.truncate(200);
+    stage.run(60 * 60, |_, _| {});
+    assert_eq!(stage.map.regions(), [RegionId(0)], "{:?}", stage.costs());
+    assert_eq!(stage.broken(), None);
+}
+
+#[test]
+fn a_load_that_fits_stays_where_it_is() {
+    let mut stage = burst(hot(), 40_000);
+    stage.run(60 * 60, |_, _| {});
+    assert_eq!(stage.announced.len(), 0);
+}
+
+#[test]
+fn what_cannot_be_cut_is_not_cut_again_and_again() {
+    let mut stage = burst(heap(1_000, Vec3::X * 5.0, 60.0, 3), 2_000);
+    stage.lumped = true;
+    stage.run(60 * 300, |_, _| {});
+    let regions = stage.map.regions().len();
+    assert!(regions <= 4, "{regions} regions, and one of them has it all: {:?}", stage.costs());
+    assert!(stage.announced.len() <= 24, "{} changes in five minutes", stage.announced.len());
 }
 
 proptest! {

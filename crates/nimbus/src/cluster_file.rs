@@ -1,7 +1,7 @@
 //! The file that describes a cluster.
 
 use anyhow::{Context, bail};
-use nimbus::model::{Vec3, World};
+use nimbus::model::{RegionId, Vec3, World};
 use nimbus::node::{AuraConfig, Horizon};
 use nimbus::runtime::checkpoints::{Checkpoints, Restored};
 use nimbus::runtime::cluster::{CheckpointPlan, ClusterSetup, Place, StoreSetup};
@@ -34,6 +34,9 @@ struct ClusterFile {
     regions: Option<u16>,
     #[serde(default)]
     balance: bool,
+    #[serde(default)]
+    spare: u16,
+    budget_ms: Option<f32>,
     checkpoints: Option<String>,
     checkpoint_every_s: Option<u32>,
     #[serde(default = "default_durable")]
@@ -113,6 +116,11 @@ fn default_store() -> PathBuf {
     PathBuf::from("roster")
 }
 
+/// Spare regions that a cluster may have.
+const SPARE_MAX: u16 = 256;
+/// What a tick of a region may cost, microseconds, unless told.
+const BUDGET_US: u32 = 6_000;
+
 /// A cluster, where browsers find its gateways, where an etcd of its own keeps its data, and the relay between processes.
 pub(crate) struct Described {
     pub(crate) setup: ClusterSetup,
@@ -167,7 +175,8 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
             StoreSetup::Etcd(config.with_context(|| format!("{}: [etcd]", path.display()))?)
         }
     };
-    let regions = file.regions.unwrap_or(file.node.len() as u16);
+    let regions = file.regions.unwrap_or((file.node.len() as u16).saturating_sub(file.spare).max(1));
+    let budget_us = budget(file.balance, file.spare, file.budget_ms).with_context(|| path.display().to_string())?;
     let checkpoints = checkpoint_plan(file.checkpoints, file.checkpoint_every_s, &beside)
         .with_context(|| path.display().to_string())?;
     let (world, scenes): (World, Scenes) = match (&file.scene, &file.world) {
@@ -194,6 +203,8 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
             (world, PartitionMap::even(&places, regions, width_min)?)
         }
     };
+    let beyond = map.regions().last().map_or(0, |last| last.0 + 1);
+    let spare = (0..file.spare).map(|i| RegionId(beyond.saturating_add(i))).collect();
     let relay = relay_table::relay(file.relay, &places).with_context(|| path.display().to_string())?;
     let setup = ClusterSetup {
         name: ClusterName::new(&file.name)?,
@@ -202,15 +213,34 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
         places,
         operators,
         balance: file.balance,
+        budget_us,
         durable: file.durable,
         experiments: file.experiments,
         world,
         map,
+        spare,
         checkpoints,
         restored,
         scenes,
     };
     Ok(Described { setup, http, etcd_data: beside(&data), relay })
+}
+
+/// What a tick of a region may cost, microseconds, if there are spare ones to help.
+fn budget(balance: bool, spare: u16, budget_ms: Option<f32>) -> anyhow::Result<Option<u32>> {
+    if spare > SPARE_MAX {
+        bail!("{spare} spare regions are too many; at most {SPARE_MAX}");
+    }
+    match budget_ms {
+        _ if spare > 0 && !balance => {
+            bail!("`spare` regions need `balance = true`: otherwise nobody gives them a place")
+        }
+        None if spare == 0 => Ok(None),
+        Some(_) if spare == 0 => bail!("`budget_ms` needs `spare`, the number of regions that may help"),
+        None => Ok(Some(BUDGET_US)),
+        Some(ms) if (0.1..=1_000.0).contains(&ms) => Ok(Some((ms * 1e3) as u32)),
+        Some(ms) => bail!("`budget_ms` is {ms}; write a number between 0.1 and 1000"),
+    }
 }
 
 impl Default for EtcdEntry {

@@ -160,8 +160,7 @@ impl Node {
             for (i, injection) in world.injections.iter().enumerate() {
                 for ordinal in injection.due(age, world.tick_hz) {
                     let (desc, pose, velocity) = injection.body(world.seed, i, ordinal);
-                    let then = self.next_maps().filter(|map| map.effective() <= tick).last().unwrap_or(&self.map);
-                    if then.region_at(pose.position) != self.config.region {
+                    if self.cradle(tick).region_at(pose.position) != self.config.region {
                         continue;
                     }
                     let extent = Extent::of(&desc.shape, &pose, desc.shape.bounds_at(&pose));

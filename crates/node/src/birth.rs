@@ -99,6 +99,15 @@ impl Node {
         self.cradles.sort_by_key(PartitionMap::epoch);
     }
 
+    /// The partition that decides who makes bodies at a tick, which is not before the last one that was made.
+    pub(crate) fn cradle(&self, tick: Tick) -> &PartitionMap {
+        &self.cradles[self.cradle_index(tick)]
+    }
+
+    fn cradle_index(&self, tick: Tick) -> usize {
+        self.cradles.iter().skip(1).take_while(|map| map.effective() + BIRTHS_LAG_TICKS <= tick).count()
+    }
+
     /// Brings in what the world's injections add at a tick. Which server makes a body is decided by a partition that
     /// everybody has known for long by that tick, so this is called for every tick in turn, also for those that are
     /// skipped.
@@ -106,8 +115,7 @@ impl Node {
         if tick <= self.loaded_at {
             return;
         }
-        let later = self.cradles.iter().skip(1).take_while(|map| map.effective() + BIRTHS_LAG_TICKS <= tick).count();
-        self.cradles.drain(..later);
+        self.cradles.drain(..self.cradle_index(tick));
         let world = self.world.clone();
         let age = Tick(tick.since(self.loaded_at));
         let mut group = Group::default();

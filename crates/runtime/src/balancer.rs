@@ -67,6 +67,17 @@ impl Balancer {
         Balancer { planner: Planner::new(config), map, asked: Tick(0) }
     }
 
+    /// The same with a budget: what a tick of a region may cost, microseconds, before an idle region shares its place.
+    pub(crate) fn with_budget(mut self, budget_us: Option<u32>) -> Balancer {
+        self.planner = Planner::new(PlannerConfig { budget_us, ..*self.planner.config() });
+        self
+    }
+
+    /// What a tick of a region may cost.
+    pub(crate) fn budget_us(&self) -> Option<u32> {
+        self.planner.config().budget_us
+    }
+
     /// True when it is time to ask for a partition.
     pub(crate) fn is_due(&mut self, now: Tick) -> bool {
         let due = now.since(self.asked) >= REPORT_TICKS;

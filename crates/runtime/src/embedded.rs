@@ -52,6 +52,9 @@ pub struct EmbeddedConfig {
     pub policy: Policy,
     /// Whether boundaries follow the load, by measured CPU time.
     pub balance: bool,
+    /// What a tick of a server may cost, microseconds, before one without a place shares its region. Worlds begin on one
+    /// server then, and go back to it. Needs `balance`.
+    pub budget_us: Option<u32>,
     /// Every server has a backup in this process, and clients may kill it; see [`ServersConfig::durable`]. Off while there
     /// is a recording.
     pub durable: bool,
@@ -72,6 +75,7 @@ impl EmbeddedConfig {
             servers: 1,
             policy: Policy::default(),
             balance: false,
+            budget_us: None,
             durable: false,
             record: None,
             contacts: None,
@@ -98,7 +102,8 @@ pub struct ClusterHandle {
 impl EmbeddedCluster {
     /// Starts every server and the gateway, in real time.
     pub fn start(config: EmbeddedConfig) -> Result<EmbeddedCluster, StartError> {
-        let EmbeddedConfig { world, scenes, servers, policy, balance, durable, record, contacts, gateway } = config;
+        let EmbeddedConfig { world, scenes, servers, policy, balance, budget_us, .. } = config;
+        let EmbeddedConfig { durable, record, contacts, gateway, .. } = config;
         let durable = durable && record.is_none();
         let gateway = GatewayConfig { id: GATEWAY, durable, ..gateway };
         let asked = ServersConfig { world: world.clone(), servers, gateway: true, policy, record, durable, contacts };
@@ -113,7 +118,7 @@ impl EmbeddedCluster {
             council: None,
             kill_switch: running.kill_switch().cloned(),
             lives: Vec::new(),
-            balancer: balance.then(|| Balancer::new(&world, map.clone())),
+            balancer: balance.then(|| Balancer::new(&world, map.clone()).with_budget(budget_us)),
             gateway: Gateway::new(gateway, scenes.list.clone(), world.clone(), 1, map),
             pace: running.pace().clone(),
             links: running.links().clone(),
@@ -122,7 +127,7 @@ impl EmbeddedCluster {
             doors: running.doors(),
             board: board.clone(),
             scenes,
-            servers: servers.max(1),
+            servers: if budget_us.is_some() { 1 } else { servers.max(1) },
             regions: running.regions().to_vec(),
             world,
             next_world: None,

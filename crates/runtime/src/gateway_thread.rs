@@ -239,7 +239,8 @@ impl GatewayThread {
         let at = horizon + if paused { 1 } else { LOAD_AHEAD_TICKS };
         let change = Change::Load { at, era, world: world.clone(), map: map.clone() };
         self.doors.announce(&change).map_err(|closed| closed.to_string())?;
-        self.balancer = self.balancer.take().map(|_| Balancer::new(&world, map.clone()));
+        let again = |former: Balancer| Balancer::new(&world, map.clone()).with_budget(former.budget_us());
+        self.balancer = self.balancer.take().map(again);
         self.gateway.load(world.clone(), era, map, at);
         time.with(|timeline, now| {
             timeline.set_hz(world.tick_hz, now);

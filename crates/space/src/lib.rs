@@ -11,11 +11,13 @@ mod layout;
 mod map;
 mod neighbours;
 mod ranks;
+mod split;
 mod spread;
 mod tree;
 
 pub use layout::{BOXES_MAX, LayoutError};
 pub use map::{Cut, MoveError, Part, PartitionMap};
 pub use neighbours::{Contact, Neighbour};
+pub use split::SplitError;
 pub use spread::{BINS, Spread, SpreadError};
 pub use tree::{DEPTH_MAX, LEAVES_MAX, MapError, REGIONS_MAX};

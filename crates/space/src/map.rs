@@ -304,6 +304,11 @@ impl PartitionMap {
         })
     }
 
+    /// The box of a node of the tree; `None` beyond the last one.
+    pub fn bounds(&self, index: usize) -> Option<Aabb> {
+        self.tree.bounds().get(index).copied()
+    }
+
     /// Least finite extent of any leaf; infinite if every leaf is unbounded on every axis.
     pub fn narrowest(&self) -> f32 {
         let extents = self.tree.leaves().map(|(_, leaf)| (leaf.max - leaf.min).min_element());
@@ -313,6 +318,16 @@ impl PartitionMap {
     /// Checks the map again from its tree. A map cannot be made that fails this; checkers call it to prove so.
     pub fn validate(&self) -> Result<(), MapError> {
         Tree::read(&self.tree.write()).map(|_| ())
+    }
+
+    /// The tree as it is written down.
+    pub(crate) fn pieces(&self) -> Vec<Piece> {
+        self.tree.write()
+    }
+
+    /// The same map with other ranks.
+    pub(crate) fn ranked(self, ranks: Ranks) -> PartitionMap {
+        PartitionMap { ranks, ..self }
     }
 
     pub(crate) fn with_tree(epoch: u32, effective: Tick, tree: Tree) -> PartitionMap {

@@ -18,6 +18,8 @@ const PLAN_TICKS: u64 = 5;
 pub struct BalanceConfig {
     /// How eagerly; by the world's needs unless told.
     pub planner: Option<PlannerConfig>,
+    /// How much a region may cost, microseconds a tick, before it shares its place with a spare one.
+    pub budget_us: Option<u32>,
     /// A mistake of the planner on purpose.
     pub planted: Option<Misplan>,
     /// Plan with measured CPU time. Only in a universe that measures, and then no two runs are the same.
@@ -30,7 +32,8 @@ impl BalanceConfig {
         let horizon = Horizon::new(world, aura);
         let width_min = Horizon::planned_width_min(world, aura);
         let usual = PlannerConfig { reach_m: horizon.depth_m(), ..PlannerConfig::new(width_min) };
-        PlannerConfig { planted: self.planted, ..self.planner.unwrap_or(usual) }
+        let config = self.planner.unwrap_or(usual);
+        PlannerConfig { planted: self.planted, budget_us: self.budget_us.or(config.budget_us), ..config }
     }
 }
 

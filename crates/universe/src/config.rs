@@ -17,6 +17,8 @@ pub struct UniverseConfig {
     pub scale: f32,
     /// How many servers.
     pub servers: u16,
+    /// Servers beyond those that the world begins with. They have no place until a partition gives them one.
+    pub spare: u16,
     /// Decides everything that chance decides.
     pub seed: u64,
     /// How many ticks.
@@ -54,6 +56,7 @@ impl UniverseConfig {
             scene: scene.to_owned(),
             scale: 1.0,
             servers,
+            spare: 0,
             seed,
             ticks,
             policy: Policy::default(),
@@ -130,6 +133,8 @@ pub struct Outcome {
     pub faults: FaultCounts,
     /// Partitions that a planner made.
     pub plans: u64,
+    /// How often a region got a place or lost it.
+    pub resizes: u64,
     /// Promises that became void, in order of time; only the first few thousand are kept.
     pub breaches: Vec<Breach>,
     /// What began and ceased to touch, and which server said so, in the order in which they said it: of one server

@@ -48,6 +48,8 @@ pub struct SwarmReport {
     pub hand_overs: u64,
     /// Partitions that planners made in all of them.
     pub plans: u64,
+    /// How often a region got a place or lost it, in all of them.
+    pub resizes: u64,
     /// The failing run with the lowest seed.
     pub failure: Option<SeedVerdict>,
     /// Why thin runs were thin: the last reason seen.
@@ -97,6 +99,7 @@ impl Swarm {
                 };
                 report.hand_overs += verdict.outcome.hand_overs;
                 report.plans += verdict.outcome.plans;
+                report.resizes += verdict.outcome.resizes;
                 if !verdict.outcome.violations.is_empty() {
                     let earlier = report.failure.as_ref().is_none_or(|f| verdict.config.seed < f.config.seed);
                     if earlier {

@@ -7,7 +7,7 @@ use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
 use nimbus_model::{ClientId, Mixer, RegionId, Rng, Tick, World};
 use nimbus_node::{Change, Event, EventKind, Horizon, Node, NodeConfig, Phase, Policy};
 use nimbus_scenes::SceneParams;
-use nimbus_space::PartitionMap;
+use nimbus_space::{Part, PartitionMap};
 use nimbus_wire::{Address, Frame, GatewayId};
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ impl Universe {
         {
             return Err(UniverseError::Layout(problem));
         }
-        let count = map.regions().len();
+        let count = map.regions().len() + usize::from(config.spare);
         if map.regions().iter().enumerate().any(|(i, region)| usize::from(region.0) != i) {
             return Err(UniverseError::Layout("regions must be numbered from 0 without gaps".to_owned()));
         }
@@ -463,6 +463,7 @@ impl Universe {
         let Some(balance) = &mut self.balance else { return };
         let Some(next) = balance.plan(self.tick, &self.map) else { return };
         self.outcome.plans += 1;
+        self.outcome.resizes += u64::from(next.regions() != self.map.regions());
         if self.config.checked {
             self.checkers.observe_plan(self.tick, &self.map, &next, balance.planner.config());
         }
@@ -539,6 +540,9 @@ impl Universe {
     }
 
     fn move_a_boundary(&mut self) {
+        if self.config.spare > 0 && self.rng.chance(0.7) {
+            return self.resize();
+        }
         let cuts: Vec<_> = self.map.cuts().collect();
         if cuts.is_empty() {
             return;
@@ -556,6 +560,36 @@ impl Universe {
                 order.swap(one as usize, two as usize);
             }
             self.repartition(moved.with_ranks(&order, effective).unwrap_or(moved));
+        }
+    }
+
+    /// Gives a region without a place one, or takes one away.
+    fn resize(&mut self) {
+        let idle: Vec<RegionId> =
+            self.nodes.iter().map(Node::region).filter(|region| !self.map.regions().contains(region)).collect();
+        let pairs: Vec<usize> =
+            self.map.cuts().map(|cut| cut.index).filter(|index| self.map.pair(*index).is_some()).collect();
+        let effective = self.tick + LEAD_TICKS;
+        let next = if !idle.is_empty() && (pairs.is_empty() || self.rng.chance(0.6)) {
+            let region = idle[self.rng.below(idle.len() as u64) as usize];
+            let leaves = |index: &usize| matches!(self.map.part(*index), Some(Part::Leaf(_)));
+            let leaves: Vec<usize> = (0..2 * self.map.cuts().count() + 1).filter(leaves).collect();
+            let index = leaves[self.rng.below(leaves.len() as u64) as usize];
+            let Some(bounds) = self.map.bounds(index) else { return };
+            let axis = if self.rng.chance(0.5) { 0 } else { 2 };
+            let width_min = Horizon::planned_width_min(&self.world, &self.config.aura);
+            let low = bounds.min[axis].max(-2.0 * width_min);
+            let at = low + self.rng.unit() * (bounds.max[axis].min(2.0 * width_min) - low);
+            self.map.split(index, (axis, at), region, width_min, effective)
+        } else if pairs.is_empty() {
+            return;
+        } else {
+            self.map.merge(pairs[self.rng.below(pairs.len() as u64) as usize], effective)
+        };
+        if let Ok(next) = next {
+            self.network.counts.map += 1;
+            self.outcome.resizes += 1;
+            self.repartition(next);
         }
     }
 

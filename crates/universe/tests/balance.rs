@@ -60,7 +60,7 @@ fn eager(faults: Faults, ticks: u64, planted: Option<Misplan>) -> Swarm {
         step_m: 16.0,
         ..usual
     };
-    base.balance = Some(BalanceConfig { planner: Some(planner), planted, measured: false });
+    base.balance = Some(BalanceConfig { planner: Some(planner), planted, ..BalanceConfig::default() });
     Swarm { base, first_seed: 1, seeds: 2, vary_servers: true, stop_at_first: true }
 }
 

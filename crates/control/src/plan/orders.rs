@@ -44,9 +44,7 @@ impl Plan<'_> {
             }
             Order::Map(map) => {
                 let newest = self.roster.newest_map();
-                if map.regions() != newest.regions() {
-                    return Err(OrderError::OtherRegions);
-                }
+                self.check_regions(map)?;
                 if map.epoch() != newest.epoch() + 1 {
                     return Err(OrderError::Map("the partition was not made from the newest one".to_owned()));
                 }
@@ -92,9 +90,7 @@ impl Plan<'_> {
     /// follow each other; and while time stands still, just as many ticks are made due as it takes.
     fn load(&mut self, world: &str, map: &Arc<PartitionMap>) -> Result<(), OrderError> {
         check_name(world).map_err(|error| OrderError::Invalid(error.to_string()))?;
-        if map.regions() != self.roster.map.regions() {
-            return Err(OrderError::OtherRegions);
-        }
+        self.check_regions(map)?;
         let ticks = self.facts.config.announce_ticks;
         let now_us = self.now_us();
         let timeline = self.timeline()?;
@@ -173,6 +169,12 @@ impl Plan<'_> {
         }
         self.begin_move(id, target);
         Ok(())
+    }
+
+    /// Refuses a partition with regions that nobody serves.
+    fn check_regions(&self, map: &PartitionMap) -> Result<(), OrderError> {
+        let served = |region: &RegionId| self.roster.regions.contains_key(region);
+        map.regions().iter().all(served).then_some(()).ok_or(OrderError::OtherRegions)
     }
 
     fn announce_map(&mut self, map: PartitionMap) -> Result<(), OrderError> {

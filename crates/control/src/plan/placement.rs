@@ -1,6 +1,7 @@
 //! Who serves what when the cluster starts.
 
 use nimbus_model::RegionId;
+use std::collections::BTreeSet;
 
 use super::Plan;
 use crate::roster::{Birth, Incarnation, Region};
@@ -17,7 +18,8 @@ impl Plan<'_> {
         if !self.roster.regions.is_empty() || !enough {
             return;
         }
-        let ids: Vec<RegionId> = self.roster.map.regions().to_vec();
+        let regions = self.roster.map.regions().iter().chain(&config.genesis.spare);
+        let ids: Vec<RegionId> = regions.copied().collect::<BTreeSet<_>>().into_iter().collect();
         let count = ids.len();
         // Backups go a fixed number of places further on, which is as even as the servers are; with nodes to spare, so
         // far on that no node has both.

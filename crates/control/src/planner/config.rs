@@ -30,6 +30,9 @@ pub struct PlannerConfig {
     /// No plane passes more bodies at once, about; they all have to change server. The way through empty space costs
     /// nothing.
     pub bodies_max: u32,
+    /// A region that costs more, microseconds a tick, shares its place with an idle one if moving planes is not enough, and
+    /// neighbours that cost less than half of it together become one. Nothing: the number of regions stays.
+    pub budget_us: Option<u32>,
     /// A mistake on purpose.
     pub planted: Option<Misplan>,
 }
@@ -50,6 +53,7 @@ impl PlannerConfig {
             lead_ticks: 20,
             step_m: 200.0,
             bodies_max: 600,
+            budget_us: None,
             planted: None,
         }
     }

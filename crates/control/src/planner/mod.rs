@@ -5,10 +5,14 @@
 //! equally dear on average. What was measured decides how much, where bodies lie decides how far that is. So it ends up
 //! right even where costs do not follow the bodies: a mistake is measured and corrected at the next move.
 //!
+//! With a budget it also sees to it that there are as many regions as are needed (`elastic`).
+//!
 //! Bodies pay for every move, so it is slow to begin, goes a bounded way at once, waits until what it did can be
 //! measured, and waits longer each time a plane turns back.
 
 mod config;
+mod elastic;
+mod landscape;
 mod load;
 mod shift;
 
@@ -17,6 +21,8 @@ use nimbus_space::PartitionMap;
 use std::collections::BTreeMap;
 
 pub use config::{Misplan, PlannerConfig};
+use elastic::{Elastic, Resize};
+use landscape::{costs_of, dearest};
 use load::Gauges;
 pub use load::LoadReport;
 use shift::{Shift, Step};
@@ -28,6 +34,9 @@ const TURNS_KEPT: u64 = 8;
 
 /// Sides that differ by so many times as much as when their plane moved last do so because the load has changed.
 const CHANGED: f64 = 2.0;
+
+/// A plan after which the dearest region should cost more than so many times what the dearest costs now is not carried out.
+const HARM: f64 = 1.05;
 
 /// What a planner remembers of a plane that it moved.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +67,7 @@ pub struct Planner {
     settles_from: Option<Tick>,
     /// It has begun to even out, and goes on until all is even.
     busy: bool,
+    elastic: Elastic,
 }
 
 impl Planner {
@@ -72,6 +82,7 @@ impl Planner {
             moved: BTreeMap::new(),
             settles_from: None,
             busy: false,
+            elastic: Elastic::default(),
         }
     }
 
@@ -84,8 +95,10 @@ impl Planner {
     pub fn report(&mut self, report: LoadReport, newest: &PartitionMap) {
         self.follow(newest);
         let counts = report.map_epoch == self.about.0 && report.tick >= self.counts_from;
-        if counts && newest.regions().binary_search(&report.region).is_ok() {
-            self.gauges.take(report);
+        match newest.regions().binary_search(&report.region) {
+            Ok(_) if counts => self.gauges.take(report),
+            Err(_) if counts => self.elastic.hear(&report),
+            _ => {}
         }
     }
 
@@ -100,25 +113,61 @@ impl Planner {
             return None;
         }
         let reports_min = if restless { 1 } else { config.reports_min };
-        if !self.gauges.are_complete(newest, reports_min, now - config.stale_ticks) || !self.is_worth_it(newest) {
+        if !self.gauges.are_complete(newest, reports_min, now - config.stale_ticks) {
             return None;
         }
-        let held = self.held(now);
-        let shift = Shift::plan(&config, &self.gauges, newest, &held)?;
-        self.busy = !shift.moves.is_empty() || shift.uneven;
-        if shift.moves.is_empty() {
-            return None;
-        }
+        let shift = self.shift(now, newest)?;
+        let evens_out = !shift.moves.is_empty();
         let effective = if self.has(Misplan::Hasty) { now } else { now + config.lead_ticks };
-        let width_min = if self.has(Misplan::Narrow) { 0.0 } else { config.width_min };
-        let places: Vec<(usize, f32)> = shift.moves.iter().map(|step| (step.index, step.to)).collect();
-        let next = newest.move_cuts(&places, width_min, effective).ok()?;
-        for step in &shift.moves {
-            self.note(step, effective);
-        }
+        let resize = self.elastic.plan(&config, &self.gauges, newest, now, evens_out);
+        let next = match &resize {
+            Some(resize) => self.resized(resize, newest, effective),
+            None if evens_out => self.shifted(&shift, newest, effective),
+            None => None,
+        }?;
         self.settles_from = Some(effective);
         self.made = Some((next.epoch(), effective));
         Some(next)
+    }
+
+    /// Which planes should move. `None` when something is missing.
+    fn shift(&mut self, now: Tick, newest: &PartitionMap) -> Option<Shift> {
+        if !self.is_worth_it(newest) {
+            return Some(Shift::default());
+        }
+        let held = self.held(now);
+        let shift = Shift::plan(&self.config, &self.gauges, newest, &held)?;
+        self.busy = !shift.moves.is_empty() || shift.uneven;
+        Some(shift)
+    }
+
+    fn shifted(&mut self, shift: &Shift, newest: &PartitionMap, effective: Tick) -> Option<PartitionMap> {
+        let width_min = if self.has(Misplan::Narrow) { 0.0 } else { self.config.width_min };
+        let places: Vec<(usize, f32)> = shift.moves.iter().map(|step| (step.index, step.to)).collect();
+        let next = newest.move_cuts(&places, width_min, effective).ok()?;
+        // Sides that are even on average may still leave somebody worse off than anybody was.
+        let leaves = costs_of(&self.gauges, newest)?;
+        let harms = dearest(&leaves, &next) > HARM * dearest(&leaves, newest);
+        if harms && self.config.planted.is_none() {
+            return None;
+        }
+        for step in &shift.moves {
+            self.note(step, effective);
+        }
+        Some(next)
+    }
+
+    /// The partition with one region more or less. Planes have other names in it, so what is remembered of them goes.
+    fn resized(&mut self, resize: &Resize, newest: &PartitionMap, effective: Tick) -> Option<PartitionMap> {
+        let next = match *resize {
+            Resize::Split { index, axis, at, idle, .. } => {
+                newest.split(index, (axis, at), idle, self.config.width_min, effective)
+            }
+            Resize::Merge { index } => newest.merge(index, effective),
+        };
+        self.elastic.note(resize, effective, &self.gauges);
+        self.moved.clear();
+        next.ok()
     }
 
     /// Notices that another partition was announced. One that somebody else made starts everything anew.
@@ -128,7 +177,9 @@ impl Planner {
         }
         if self.made != Some((newest.epoch(), newest.effective())) {
             self.moved.clear();
+            self.elastic.forget_splits();
         }
+        self.elastic.forget_idle();
         self.about = (newest.epoch(), newest.effective());
         let drain_ticks = if self.has(Misplan::Restless) { 0 } else { self.config.drain_ticks };
         self.counts_from = newest.effective() + drain_ticks;

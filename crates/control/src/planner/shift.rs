@@ -1,25 +1,20 @@
 //! One plan: how far each plane of a partition goes.
 
-use nimbus_model::{Aabb, RegionId};
-use nimbus_space::{Cut, Part, PartitionMap, Spread};
+use nimbus_model::Aabb;
+use nimbus_space::{Cut, Part, PartitionMap};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::config::{Misplan, PlannerConfig};
+use super::landscape::{Leaf, View, costs_of, farthest};
 use super::load::Gauges;
 
 /// A plane that would move by less stays, metres.
 const STEP_MIN_M: f32 = 0.1;
 /// Places are in single precision; a leaf must not end up too narrow by that. Metres.
 const ROUNDING_M: f32 = 1e-2;
-/// Places looked at on either side of the best one, in search of one that disturbs less.
-const PLACES: i32 = 8;
-/// Another place must disturb so many fewer bodies, as a share, to be worth a worse balance.
-const CALMER: f64 = 0.8;
 /// Bodies that lie so many times the reach beyond a plane should have followed it.
 const FOLLOWED_REACHES: f32 = 4.0;
-/// Halvings of an interval when a place is sought; enough for millimetres within kilometres.
-const HALVINGS: u32 = 24;
 
 /// A plane that moves.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,49 +31,6 @@ pub(super) struct Step {
 pub(super) struct Shift {
     pub(super) moves: Vec<Step>,
     pub(super) uneven: bool,
-}
-
-/// One leaf with what it costs, as far as a region's cost can be told apart by its leaves.
-struct Leaf<'a> {
-    cost: f64,
-    /// Its share of a server: one, unless its region has several leaves.
-    servers: f64,
-    spread: &'a [Spread; 3],
-}
-
-/// What lies in a box, as seen along one axis: for every leaf that has something there, how much of it.
-struct View<'a> {
-    axis: usize,
-    parts: Vec<(&'a Leaf<'a>, f64)>,
-}
-
-impl<'a> View<'a> {
-    fn new(leaves: &'a [Leaf<'a>], axis: usize, bounds: &Aabb) -> View<'a> {
-        let others = || (0..3).filter(move |other| *other != axis);
-        let part = |leaf: &Leaf<'_>| -> f64 {
-            others().map(|axis| leaf.spread[axis].share_between(bounds.min[axis], bounds.max[axis])).product()
-        };
-        let parts = leaves.iter().map(|leaf| (leaf, part(leaf))).filter(|(_, part)| *part > 0.0).collect();
-        View { axis, parts }
-    }
-
-    /// What lies between two places costs.
-    fn cost(&self, from: f32, to: f32) -> f64 {
-        let cost = |(leaf, part): &(&Leaf<'_>, f64)| leaf.cost * part * leaf.spread[self.axis].share_between(from, to);
-        self.parts.iter().map(cost).sum()
-    }
-
-    /// So many bodies lie between two places.
-    fn bodies(&self, from: f32, to: f32) -> f64 {
-        let count = |(leaf, part): &(&Leaf<'_>, f64)| part * leaf.spread[self.axis].bodies_between(from, to);
-        self.parts.iter().map(count).sum()
-    }
-
-    /// Where the last body lies in a direction.
-    fn end(&self, sign: f32) -> Option<f32> {
-        let ends = self.parts.iter().filter_map(|(leaf, _)| leaf.spread[self.axis].range());
-        ends.map(|(low, high)| sign * if sign < 0.0 { low } else { high }).reduce(f32::max).map(|end| sign * end)
-    }
 }
 
 struct Planning<'a> {
@@ -110,41 +62,17 @@ impl Shift {
                 needs[index] = [0, 1, 2].map(|a| if a == axis { low[a] + high[a] } else { low[a].max(high[a]) });
             }
         }
-        let (mut leaves, mut leaves_before) = (Vec::new(), Vec::new());
-        for part in &parts {
-            leaves_before.push(leaves.len());
-            if let Part::Leaf(region) = part {
-                leaves.push(*region);
-            }
-        }
-        let leaves = costs_of(&leaves, gauges, map)?;
+        let leaves_before: Vec<usize> = parts
+            .iter()
+            .scan(0, |count, part| Some(std::mem::replace(count, *count + usize::from(matches!(part, Part::Leaf(_))))))
+            .collect();
+        let leaves = costs_of(gauges, map)?;
         let count = leaves.len();
         let shift = Shift::default();
         let mut planning = Planning { config, map, held, leaves, leaves_before, needs, shift };
         planning.visit(0, Aabb::EVERYTHING, 0..count)?;
         Some(planning.shift)
     }
-}
-
-/// The leaves in order, each with its share of what its region costs.
-fn costs_of<'a>(leaves: &[RegionId], gauges: &'a Gauges, map: &PartitionMap) -> Option<Vec<Leaf<'a>>> {
-    let mut seen: BTreeMap<RegionId, usize> = BTreeMap::new();
-    leaves
-        .iter()
-        .map(|region| {
-            let gauge = gauges.get(*region)?;
-            let spread = &gauge.last.spread;
-            let nth = seen.entry(*region).or_default();
-            let bounds = *map.leaves(*region).nth(*nth)?;
-            *nth += 1;
-            let held = |leaf: &Aabb| -> f64 {
-                (0..3).map(|axis| spread[axis].share_between(leaf.min[axis], leaf.max[axis])).product()
-            };
-            let (count, all) = map.leaves(*region).fold((0.0, 0.0), |(n, sum), leaf| (n + 1.0, sum + held(leaf)));
-            let share = if all > 0.0 && count > 1.0 { held(&bounds) / all } else { 1.0 / count };
-            Some(Leaf { cost: gauge.cost_us() * share, servers: 1.0 / count, spread })
-        })
-        .collect()
 }
 
 impl Planning<'_> {
@@ -216,8 +144,6 @@ impl Planning<'_> {
         let is_near = |to: f32| leaping || view.bodies(between(to).0, between(to).1) <= f64::from(config.bodies_max);
         let far = (at + sign * step).clamp(limits.0.min(at), limits.1.max(at));
         let to = farthest(at, far, |to| passed(to) <= due && is_near(to));
-        // Of places that are as good, the one with the fewest bodies around it.
-        let disturbed = |to: f32| view.bodies(to - config.reach_m, to + config.reach_m);
         let passed_there = passed(to);
         let is_as_good = |place: f32| {
             (place - at) * sign > 0.0
@@ -225,14 +151,7 @@ impl Planning<'_> {
                 && (passed(place) - passed_there).abs() <= slack
                 && is_near(place)
         };
-        let mut best = (CALMER * disturbed(to), to);
-        for k in (1..=PLACES).flat_map(|k| [k, -k]) {
-            let place = to + k as f32 * 0.5 * config.reach_m;
-            if is_as_good(place) && disturbed(place) < best.0 {
-                best = (disturbed(place), place);
-            }
-        }
-        (best.1, uneven)
+        (view.calmest(to, config.reach_m, is_as_good), uneven)
     }
 
     /// How much more the low side of a plane costs than what lies there now: visitors from the high side, less its own
@@ -251,21 +170,4 @@ impl Planning<'_> {
         let far_out = there(low, beside.1, f32::INFINITY) - there(high, f32::NEG_INFINITY, beside.0);
         hosted - lying - far_out
     }
-}
-
-/// The place farthest from `near` on the way to `far` for which something holds that stops holding somewhere.
-fn farthest(near: f32, far: f32, holds: impl Fn(f32) -> bool) -> f32 {
-    if holds(far) {
-        return far;
-    }
-    let (mut good, mut bad) = (near, far);
-    for _ in 0..HALVINGS {
-        let middle = 0.5 * (good + bad);
-        if holds(middle) {
-            good = middle;
-        } else {
-            bad = middle;
-        }
-    }
-    good
 }

@@ -99,7 +99,7 @@ fn rosters_that_contradict_themselves_are_refused() {
     check("it is lost", &|roster| {
         roster.regions.get_mut(&first).unwrap().lost = Some(Loss { server: "a".into(), backup: None });
     });
-    check("regions placed", &|roster| drop(roster.regions.remove(&first)));
+    check("not all regions of the partition", &|roster| drop(roster.regions.remove(&first)));
     check("timeline", &|roster| roster.timeline = None);
     assert_eq!(Roster::decode(&vec![1; ROSTER_BYTES_MAX + 1]), Err(RosterError::TooLong(ROSTER_BYTES_MAX + 1)));
     assert_eq!(Roster::decode(&[7, 7]), Err(RosterError::Version(7)));

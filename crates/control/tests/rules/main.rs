@@ -9,6 +9,7 @@ use nimbus_control::{
     Output, Planted, Refusal, Role, Roster, RosterError, Standing, StoreProblem, ToCoordinator,
 };
 use nimbus_model::{RegionId, Tick};
+use std::sync::Arc;
 
 fn told_rosters(desk: &Desk) -> Vec<u64> {
     let revision = |message: &FromCoordinator| match message {
@@ -514,6 +515,30 @@ fn a_move_whose_target_dies_is_taken_back() {
 }
 
 // Changes of the whole world.
+
+#[test]
+fn regions_without_a_place_are_served_and_get_one_by_order() {
+    let mut config = config(1, 3);
+    config.genesis.spare = vec![RegionId(1), RegionId(4)];
+    let mut desk = Desk::started(config, 3);
+    desk.run(2_000);
+    let roster = desk.roster();
+    assert_eq!(roster.regions.keys().map(|id| id.0).collect::<Vec<_>>(), [0, 1, 4]);
+    assert!(roster.regions.values().all(|region| region.protected), "they have backups like others");
+    let effective = desk.tick() + 120;
+    let split = |region| roster.map.split(0, (0, 0.0), RegionId(region), 1.0, effective).unwrap();
+    assert_eq!(desk.order(Order::Map(Arc::new(split(7)))), Some(Err(OrderError::OtherRegions)));
+    assert_eq!(desk.order(Order::Map(Arc::new(split(4)))), Some(Ok(())));
+    desk.run(4_000);
+    let roster = desk.roster();
+    assert_eq!((roster.map.regions(), roster.changes.len()), (&[0, 4].map(RegionId)[..], 0));
+    let merged = roster.map.merge(0, desk.tick() + 120).unwrap();
+    assert_eq!(desk.order(Order::Map(Arc::new(merged))), Some(Ok(())));
+    desk.run(4_000);
+    let roster = desk.roster();
+    assert_eq!((roster.map.regions(), roster.regions.len()), (&[RegionId(0)][..], 3));
+    assert!(roster.regions.values().all(|region| region.lost.is_none() && region.epoch == 1));
+}
 
 #[test]
 fn changes_are_announced_ahead_and_stay_until_every_backup_is_beyond_them() {

@@ -295,6 +295,7 @@ impl Cluster {
             cluster: "sim".into(),
             world: "rain".into(),
             map: Arc::new(map),
+            spare: Vec::new(),
             tick_hz: 60,
             standing: Beginning::NEW,
         };

@@ -22,12 +22,13 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 17] = [
+pub(crate) const ALL: [Experiment; 18] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
     control_schemes::EXPERIMENT,
     balance::EXPERIMENT,
+    balance::burst::EXPERIMENT,
     transplant::EXPERIMENT,
     authority_swap::EXPERIMENT,
     failover::EXPERIMENT,

@@ -28,7 +28,8 @@ pub(crate) struct Demo {
 
 impl Demo {
     pub(crate) fn run(self) -> anyhow::Result<Verdict> {
-        let world = worlds::scene(&self.scene, self.servers, 1, 1.0)?;
+        let begins_on = if self.serving.burst.is_some() { 1 } else { self.servers };
+        let world = worlds::scene(&self.scene, begins_on, 1, 1.0)?;
         let (servers, policy) = (self.servers, self.policy);
         let config = EmbeddedConfig { servers, policy, scenes: worlds::choice(1, 1.0), ..EmbeddedConfig::new(world) };
         // Whoever plays with it may kill a server. Schemes other than the default lose bodies or time, which is enough to watch.

@@ -32,6 +32,9 @@ pub(crate) struct Serving {
     /// Let boundaries follow the load
     #[arg(long)]
     balance: bool,
+    /// Begin on one server, and share the world with the others while a tick costs more than this many milliseconds
+    #[arg(long, value_name = "MS", num_args = 0..=1, default_missing_value = "4", value_parser = budget)]
+    pub(crate) burst: Option<u32>,
     /// Record the run to this file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -40,12 +43,26 @@ pub(crate) struct Serving {
 impl Run {
     pub(crate) fn run(self) -> anyhow::Result<Verdict> {
         let mut world = worlds::file(&self.world)?;
-        if let Some(servers) = self.servers {
+        let mut servers = 1;
+        if self.serving.burst.is_some() {
+            servers = self.servers.unwrap_or(BURST_SERVERS);
+            world = worlds::cut_for(world, 1)?;
+        } else if let Some(servers) = self.servers {
             world = worlds::cut_for(world, servers)?;
         }
-        let config = EmbeddedConfig { scenes: worlds::only(&world), ..EmbeddedConfig::new(world) };
+        let config = EmbeddedConfig { servers, scenes: worlds::only(&world), ..EmbeddedConfig::new(world) };
         serve(config, &self.serving)
     }
+}
+
+/// Servers that share a world in a burst, unless told.
+const BURST_SERVERS: u16 = 4;
+
+/// A budget in milliseconds, as microseconds.
+fn budget(text: &str) -> Result<u32, String> {
+    let ms: f32 = text.parse().map_err(|_| "write milliseconds, for example 4 or 2.5".to_owned())?;
+    let sound = (0.1..=1_000.0).contains(&ms);
+    if sound { Ok((ms * 1e3) as u32) } else { Err("a budget lies between 0.1 and 1000 milliseconds".to_owned()) }
 }
 
 /// Runs a world until the process is asked to end.
@@ -53,8 +70,9 @@ pub(crate) fn serve(config: EmbeddedConfig, serving: &Serving) -> anyhow::Result
     let listening = Web::listen(serving.host, serving.port)?;
     let mut signals = Signals::listen()?;
     let name = config.world.name.clone();
-    let cluster =
-        EmbeddedCluster::start(EmbeddedConfig { record: serving.record.clone(), balance: serving.balance, ..config })?;
+    let (record, budget_us) = (serving.record.clone(), serving.burst);
+    let balance = serving.balance || budget_us.is_some();
+    let cluster = EmbeddedCluster::start(EmbeddedConfig { record, balance, budget_us, ..config })?;
     let servers = cluster.servers();
     let web = listening.serve(cluster.handle());
     let plural = if servers == 1 { "" } else { "s" };

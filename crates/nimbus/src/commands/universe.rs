@@ -44,6 +44,13 @@ pub(crate) struct Universe {
     /// Boundaries follow the load
     #[arg(long)]
     balance: bool,
+    /// Servers beyond those that the world begins with; with `--balance` they share the work when it is too much for the
+    /// others, and with the fault `map` they come and go at random
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=64))]
+    spare: u16,
+    /// What a tick of one server may cost before a spare one is given a part of its region, microseconds
+    #[arg(long, value_name = "MICROSECONDS", requires = "balance")]
+    budget: Option<u32>,
     /// Let the planner of boundaries make a known mistake, to see that it is noticed
     #[arg(long, value_parser = misplan, requires = "balance")]
     misplan: Option<Misplan>,
@@ -76,7 +83,9 @@ impl Universe {
         config.commands = self.commands || self.swarm.is_some();
         config.contacts = self.contacts;
         config.planted = self.plant;
-        let balance = BalanceConfig { planner: None, planted: self.misplan, measured: self.measured };
+        config.spare = self.spare;
+        let (budget_us, planted, measured) = (self.budget, self.misplan, self.measured);
+        let balance = BalanceConfig { planner: None, budget_us, planted, measured };
         config.balance = self.balance.then_some(balance);
         config.measured = self.measured;
         config
@@ -183,8 +192,12 @@ fn command_line(config: &UniverseConfig) -> String {
     if config.contacts {
         line += " --contacts";
     }
+    if config.spare > 0 {
+        line += &format!(" --spare {}", config.spare);
+    }
     if let Some(balance) = config.balance {
         line += " --balance";
+        line += &balance.budget_us.map_or(String::new(), |budget| format!(" --budget {budget}"));
         let planted = Misplan::ALL.iter().find(|(_, planted)| Some(*planted) == balance.planted);
         line += &planted.map_or(String::new(), |(name, _)| format!(" --misplan {name}"));
     }

@@ -51,6 +51,7 @@ pub fn run_coordinator(
         cluster: setup.name.as_str().to_owned(),
         world: setup.world.name.clone(),
         map: Arc::new(setup.map.clone()),
+        spare: setup.spare.clone(),
         tick_hz: setup.world.tick_hz,
         standing: setup.restored.as_ref().map_or(Beginning::NEW, |restored| Beginning {
             tick: restored.checkpoint.tick,
@@ -84,7 +85,10 @@ pub fn run_coordinator(
         unusable: None,
         calendar: Calendar::default(),
         ask_time_at: Duration::ZERO,
-        balancer: setup.balance.then(|| Balancer::with_lead(&setup.world, setup.map.clone(), BALANCE_LEAD_TICKS)),
+        balancer: setup.balance.then(|| {
+            Balancer::with_lead(&setup.world, setup.map.clone(), BALANCE_LEAD_TICKS).with_budget(setup.budget_us)
+        }),
+        budget_us: setup.budget_us,
         balanced_era: 1,
         loads: BTreeMap::new(),
         orders: 0,
@@ -139,6 +143,8 @@ struct Desk {
     ask_time_at: Duration,
     /// Plans boundaries, if they are to follow the load.
     balancer: Option<Balancer>,
+    /// What a tick of a region may cost before it gets help.
+    budget_us: Option<u32>,
     /// The world that it plans for.
     balanced_era: u16,
     loads: BTreeMap<RegionId, LoadReport>,
@@ -254,7 +260,8 @@ impl Desk {
         if self.balancer.is_some() && roster.era != self.balanced_era {
             // Another world has other limits.
             let Some(Ok(world)) = self.worlds.ready(&roster.world) else { return };
-            self.balancer = Some(Balancer::with_lead(&world, (*roster.map).clone(), BALANCE_LEAD_TICKS));
+            let balancer = Balancer::with_lead(&world, (*roster.map).clone(), BALANCE_LEAD_TICKS);
+            self.balancer = Some(balancer.with_budget(self.budget_us));
             self.balanced_era = roster.era;
             self.loads.clear();
         }

@@ -73,7 +73,7 @@ impl GatewayProcess {
             speed: 1.0,
             ..GatewayReading::default()
         };
-        let gauges: Vec<Gauge> = setup.map.regions().iter().map(|region| Gauge::new(*region)).collect();
+        let gauges: Vec<Gauge> = setup.regions().into_iter().map(Gauge::new).collect();
         let board = Arc::new(Board::new(gauges.clone(), links.clone(), shown));
         let handle = ClusterHandle::new(events, board.clone(), Arc::new(AtomicU32::new(1)));
         let facts = facts(&board, handle.clone());
@@ -129,7 +129,7 @@ impl GatewayProcess {
             board: self.board.clone(),
             scenes: Scenes::default(),
             servers: self.setup.map.regions().len() as u16,
-            regions: self.setup.map.regions().to_vec(),
+            regions: self.setup.regions(),
             world,
             next_world: None,
             queues: BTreeMap::new(),

@@ -80,8 +80,8 @@ impl Petition {
 /// The partition that a world begins with, if the cluster can run it.
 fn partition(name: &str, world: &World, roster: &Roster) -> Result<PartitionMap, String> {
     let (map, _) = first_map(world, 1).map_err(|error| error.to_string())?;
-    let regions = roster.map.regions().len();
-    if map.regions() != roster.map.regions() {
+    let regions = roster.regions.len();
+    if !map.regions().iter().all(|region| roster.regions.contains_key(region)) {
         let needed = map.regions().len();
         return Err(format!(
             "`{name}` has {needed} regions and this cluster {regions}; start one with `regions = {needed}`"

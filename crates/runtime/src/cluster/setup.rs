@@ -1,6 +1,6 @@
 //! What every process of a cluster is told at its start: who there is, and where.
 
-use nimbus_model::World;
+use nimbus_model::{RegionId, World};
 use nimbus_space::PartitionMap;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -48,6 +48,8 @@ pub struct ClusterSetup {
     pub operators: BTreeMap<ProcessName, SocketAddr>,
     /// Whether boundaries follow the load.
     pub balance: bool,
+    /// What a tick of a region may cost, microseconds, before a spare region shares its place.
+    pub budget_us: Option<u32>,
     /// Whether regions have backups, where there is more than one node to keep them.
     pub durable: bool,
     /// Whether operators may order what only experiments need.
@@ -56,6 +58,8 @@ pub struct ClusterSetup {
     pub world: Arc<World>,
     /// Its first partition.
     pub map: PartitionMap,
+    /// Regions without a place in it, idle until the load needs them.
+    pub spare: Vec<RegionId>,
     /// The worlds that it can change to, made for as many regions as that has.
     pub scenes: Scenes,
     /// Where coordinators keep the roster.
@@ -151,6 +155,14 @@ impl ClusterSetup {
         places
             .map(|(name, place)| (name.clone(), PeerConfig { role: place.role, address: Some(place.dialled()) }))
             .collect()
+    }
+
+    /// Every region, spare ones included, in order.
+    pub(super) fn regions(&self) -> Vec<RegionId> {
+        let mut regions: Vec<RegionId> = self.map.regions().iter().chain(&self.spare).copied().collect();
+        regions.sort_unstable();
+        regions.dedup();
+        regions
     }
 
     /// Whether regions have backups here.

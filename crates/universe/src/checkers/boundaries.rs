@@ -42,6 +42,18 @@ impl Boundaries {
         if after.narrowest() < least - ROUNDING_M {
             note(format!("a region is {} m wide; the least is {least} m", after.narrowest()));
         }
+        let (planes, then) = (before.cuts().count(), after.cuts().count());
+        if planes != then {
+            if planes.abs_diff(then) > 1 {
+                note(format!("there were {planes} planes, and are {then} at once"));
+            }
+            let last = self.moved.values().max();
+            if let Some(last) = last.filter(|last| after.effective().since(**last) < config.settle_ticks) {
+                note(format!("a region comes or goes at tick {}, and a plane moved at tick {last}", after.effective()));
+            }
+            self.moved = after.cuts().map(|cut| (cut.index, after.effective())).collect();
+            return;
+        }
         for (was, is) in before.cuts().zip(after.cuts()).filter(|(was, is)| was.at != is.at) {
             if (was.at - is.at).abs() > config.step_m + ROUNDING_M {
                 note(format!("plane {} moves from {} m to {} m at once", is.index, was.at, is.at));
@@ -57,7 +69,7 @@ impl Boundaries {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nimbus_model::Layout;
+    use nimbus_model::{Layout, RegionId};
 
     fn found(moves: &[(u64, u64, f32)]) -> usize {
         let (mut checker, mut broken) = (Boundaries::default(), Vec::new());
@@ -70,6 +82,29 @@ mod tests {
             map = next;
         }
         broken.len()
+    }
+
+    #[test]
+    fn regions_come_and_go_one_at_a_time_and_not_too_soon() {
+        let one = PartitionMap::from_layout(&Layout::columns(1, 100.0)).unwrap();
+        let config = PlannerConfig { settle_ticks: 60, lead_ticks: 40, step_m: 16.0, ..PlannerConfig::new(20.0) };
+        let split = |map: &PartitionMap, index: usize, at: f32, effective: u64| {
+            let next = RegionId(map.regions().len() as u16);
+            map.split(index, (0, at), next, 0.0, Tick(effective)).unwrap()
+        };
+        let two = split(&one, 0, 0.0, 40);
+        let found = |three: &PartitionMap, before: &PartitionMap| {
+            let (mut checker, mut broken) = (Boundaries::default(), Vec::new());
+            checker.observe(Tick(0), &one, &two, &config, &mut broken);
+            let announced = Tick(three.effective().0 - 40);
+            checker.observe(announced, before, three, &config, &mut broken);
+            broken.len()
+        };
+        assert_eq!(found(&split(&two, 2, 50.0, 140), &two), 0);
+        assert_eq!(found(&split(&two, 2, 50.0, 90), &two), 1, "too soon");
+        assert_eq!(found(&split(&two, 2, 5.0, 140), &two), 1, "too narrow");
+        assert_eq!(found(&two.merge(0, Tick(90)).unwrap(), &two), 1, "gone too soon");
+        assert_eq!(found(&split(&split(&two, 2, 50.0, 140), 2, 25.0, 140), &two), 1, "two at once");
     }
 
     #[test]

@@ -22,6 +22,8 @@ pub(super) struct Second {
     pub(super) hosted: Vec<usize>,
     /// Where the planes lie, metres, in the order of the tree, each with its axis.
     pub(super) planes: Vec<(usize, f32)>,
+    /// Regions that have a place.
+    pub(super) regions: usize,
     /// Bodies that changed server in it.
     pub(super) hand_overs: u64,
 }
@@ -45,8 +47,13 @@ pub(super) struct Measured {
 
 /// The configuration that all runs share.
 pub(super) fn config(setup: &Setup, world: &World, balance: Option<BalanceConfig>) -> UniverseConfig {
-    let ticks = setup.seconds() * u64::from(world.tick_hz);
-    let mut config = UniverseConfig::new(&world.name, 8, setup.seed, ticks);
+    config_for(setup.seed, setup.seconds(), world, balance)
+}
+
+/// The same for any run of so many seconds.
+pub(super) fn config_for(seed: u64, seconds: u64, world: &World, balance: Option<BalanceConfig>) -> UniverseConfig {
+    let ticks = seconds * u64::from(world.tick_hz);
+    let mut config = UniverseConfig::new(&world.name, 8, seed, ticks);
     config.policy = Policy::Aura;
     config.link = Some(LinkModel { latency_ns: LATENCY_NS, ..LinkModel::default() });
     config.clients = 0;
@@ -58,12 +65,20 @@ pub(super) fn config(setup: &Setup, world: &World, balance: Option<BalanceConfig
 /// Runs the world both ways; `progress` is told the share that is done.
 pub(super) fn run(setup: &Setup, world: &World, progress: &mut dyn FnMut(f32)) -> Result<[Measured; 2], LabError> {
     let balances = [None, Some(BalanceConfig { measured: true, ..BalanceConfig::default() })];
+    side_by_side(balances.map(|balance| config(setup, world, balance)), world, progress)
+}
+
+/// Runs configurations of a world for as many ticks in turns, each server's CPU time measured.
+pub(super) fn side_by_side<const N: usize>(
+    configs: [UniverseConfig; N],
+    world: &World,
+    progress: &mut dyn FnMut(f32),
+) -> Result<[Measured; N], LabError> {
+    let ticks = configs.iter().map(|config| config.ticks).max().unwrap_or(0);
     let mut runs = Vec::new();
-    for balance in balances {
-        let config = UniverseConfig { measured: true, ..config(setup, world, balance) };
-        runs.push(Run::new(config, world)?);
+    for config in configs {
+        runs.push(Run::new(UniverseConfig { measured: true, ..config }, world)?);
     }
-    let ticks = setup.seconds() * u64::from(world.tick_hz);
     for first in (0..ticks).step_by(TURN_TICKS as usize) {
         for run in &mut runs {
             (first..ticks.min(first + TURN_TICKS)).for_each(|_| run.advance());
@@ -71,7 +86,7 @@ pub(super) fn run(setup: &Setup, world: &World, progress: &mut dyn FnMut(f32)) -
         progress(first as f32 / ticks as f32);
     }
     let mut measured = runs.into_iter().map(Run::conclude);
-    Ok([measured.next().unwrap_or_default(), measured.next().unwrap_or_default()])
+    Ok(std::array::from_fn(|_| measured.next().unwrap_or_default()))
 }
 
 struct Run {
@@ -102,6 +117,7 @@ impl Run {
             cost_ms: outcome.costs.iter().zip(&self.counted).map(new).collect(),
             hosted: self.universe.nodes().iter().map(Node::hosted_count).collect(),
             planes: self.universe.nodes()[0].map().cuts().map(|cut| (cut.axis, cut.at)).collect(),
+            regions: self.universe.nodes()[0].map().regions().len(),
             hand_overs: outcome.hand_overs - self.hand_overs,
         };
         self.counted = outcome.costs.iter().map(|cost| cost.tick_ns.len()).collect();

@@ -1,5 +1,6 @@
 //! Whether boundaries follow a load that wanders over eight servers, and what that spares the dearest of them.
 
+pub(super) mod burst;
 mod measure;
 mod plots;
 mod workload;

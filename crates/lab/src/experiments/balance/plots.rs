@@ -7,17 +7,13 @@ use crate::plot::{Plot, Series};
 pub(super) fn all(found: &Found) -> Vec<Plot> {
     vec![
         slowest(found),
-        per_server("cost", "Cost of each server, boundaries follow", "ms a tick", found, |second| {
-            second.cost_ms.clone()
-        }),
-        per_server("bodies", "Bodies of each server, boundaries follow", "bodies", found, |second| {
-            second.hosted.iter().map(|count| *count as f64).collect()
-        }),
+        costs("Cost of each server, boundaries follow", &found.planned.seconds),
+        bodies("Bodies of each server, boundaries follow", &found.planned.seconds),
         planes(found),
     ]
 }
 
-fn over_time(seconds: &[Second], value: impl Fn(&Second) -> f64) -> Vec<[f64; 2]> {
+pub(super) fn over_time(seconds: &[Second], value: impl Fn(&Second) -> f64) -> Vec<[f64; 2]> {
     seconds.iter().zip(1..).map(|(second, at)| [f64::from(at), value(second)]).collect()
 }
 
@@ -29,18 +25,28 @@ fn slowest(found: &Found) -> Plot {
         .with(Series::bar("half", bar))
 }
 
+/// What each server costs.
+pub(super) fn costs(title: &str, seconds: &[Second]) -> Plot {
+    per_server("cost", title, "ms a tick", seconds, |second| second.cost_ms.clone())
+}
+
+/// How many bodies each server has.
+pub(super) fn bodies(title: &str, seconds: &[Second]) -> Plot {
+    per_server("bodies", title, "bodies", seconds, |second| second.hosted.iter().map(|count| *count as f64).collect())
+}
+
 fn per_server(
     name: &'static str,
     title: &str,
     unit: &str,
-    found: &Found,
+    seconds: &[Second],
     values: impl Fn(&Second) -> Vec<f64>,
 ) -> Plot {
     let mut plot = Plot::lines(name, title, "second", unit);
-    let servers = found.planned.seconds.first().map_or(0, |second| second.hosted.len());
+    let servers = seconds.first().map_or(0, |second| second.hosted.len());
     for server in 0..servers {
         let value = |second: &Second| values(second).get(server).copied().unwrap_or(0.0);
-        plot = plot.with(Series::new(format!("server {server}"), over_time(&found.planned.seconds, value)));
+        plot = plot.with(Series::new(format!("server {server}"), over_time(seconds, value)));
     }
     plot
 }
