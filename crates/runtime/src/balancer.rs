@@ -10,6 +10,9 @@ use std::time::Duration;
 /// A server reports every so many ticks, and the planner is asked as often.
 const REPORT_TICKS: u64 = 10;
 
+/// Measured CPU time differs by so much without a reason, microseconds a tick; no boundary moves for less.
+const NOISE_US: u32 = 200;
+
 /// Adds up what a server costs, on its own thread.
 #[derive(Debug, Default)]
 pub(crate) struct LoadMeter {
@@ -63,7 +66,7 @@ impl Balancer {
         let aura = AuraConfig::default();
         let reach_m = Horizon::new(world, &aura).depth_m();
         let width_min = Horizon::planned_width_min(world, &aura);
-        let config = PlannerConfig { reach_m, lead_ticks, ..PlannerConfig::new(width_min) };
+        let config = PlannerConfig { reach_m, lead_ticks, gain_us_min: NOISE_US, ..PlannerConfig::new(width_min) };
         Balancer { planner: Planner::new(config), map, asked: Tick(0) }
     }
 

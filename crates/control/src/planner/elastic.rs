@@ -49,11 +49,20 @@ struct Helped {
     vain: u32,
 }
 
+/// What a region without a place said last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Idle {
+    heard: Tick,
+    /// Bodies that it still had.
+    bodies: u32,
+    cost_us: u32,
+}
+
 /// What a planner remembers about regions that come and go.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Elastic {
-    /// Regions without a place: when each was last heard, and how many bodies it still had.
-    idle: BTreeMap<RegionId, (Tick, u32)>,
+    /// Regions without a place.
+    idle: BTreeMap<RegionId, Idle>,
     helped: BTreeMap<RegionId, Helped>,
 }
 
@@ -61,9 +70,9 @@ impl Elastic {
     /// A region that has no place in the partition says what it has.
     pub(super) fn hear(&mut self, report: &LoadReport) {
         if self.idle.len() < REGIONS_MAX || self.idle.contains_key(&report.region) {
-            let (heard, bodies) = self.idle.entry(report.region).or_default();
-            if report.tick >= *heard {
-                (*heard, *bodies) = (report.tick, report.bodies);
+            let idle = self.idle.entry(report.region).or_default();
+            if report.tick >= idle.heard {
+                *idle = Idle { heard: report.tick, bodies: report.bodies, cost_us: report.cost_us };
             }
         }
     }
@@ -103,8 +112,10 @@ impl Elastic {
                 return ready.clone().find_map(|(cost, region)| split(config, map, &leaves, *region, *cost, idle));
             }
         }
-        let room = total < MERGED * budget * map.regions().len() as f64;
-        if room { merge(map, MERGED * budget, cost) } else { None }
+        // What a server costs without any body is spared by a merge.
+        let (upkeep, count) = (self.upkeep_us(), map.regions().len() as f64);
+        let room = total - upkeep * (count - 1.0) < MERGED * budget * count;
+        if room { merge(map, MERGED * budget + upkeep, cost) } else { None }
     }
 
     /// Notes what was made of it.
@@ -139,8 +150,14 @@ impl Elastic {
 
     /// The first region that has no place, is heard, and has nothing left.
     fn free(&self, now: Tick, stale_ticks: u64) -> Option<RegionId> {
-        let is_free = |(heard, bodies): &(Tick, u32)| *bodies == 0 && now.since(*heard) <= stale_ticks;
-        self.idle.iter().find(|(_, last)| is_free(last)).map(|(region, _)| *region)
+        let is_free = |idle: &Idle| idle.bodies == 0 && now.since(idle.heard) <= stale_ticks;
+        self.idle.iter().find(|(_, idle)| is_free(idle)).map(|(region, _)| *region)
+    }
+
+    /// What a server without any body costs, microseconds, as far as there is one.
+    fn upkeep_us(&self) -> f64 {
+        let empty = self.idle.values().filter(|idle| idle.bodies == 0).map(|idle| idle.cost_us);
+        empty.min().map_or(0.0, f64::from)
     }
 }
 

@@ -45,7 +45,7 @@ impl Setup {
     }
 
     fn quick() -> Setup {
-        Setup { bodies: 1_200, burst_s: [4, 24], end_s: 50, checked_bodies: 400, ..Setup::full() }
+        Setup { bodies: 1_200, burst_s: [4, 24], end_s: 70, checked_bodies: 400, ..Setup::full() }
     }
 
     #[cfg(test)]

@@ -1,0 +1,53 @@
+//! A world that begins on one node of a real cluster, is shared with idle ones while there is much to do, survives the death of
+//! one of them, and is gathered again when there is little.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod support;
+
+use serde_json::Value;
+use support::{Cluster, Free, MARBLES, Plan};
+
+/// The ids of bodies that two servers have, and how many there are in all.
+fn count(cluster: &mut Cluster) -> (usize, usize) {
+    let counted = cluster.until("a count of all bodies", |cluster| cluster.count(&cluster.roster()?));
+    (counted.doubled.len(), counted.present.len())
+}
+
+/// Regions with a place, by the roster.
+fn places(roster: &Value) -> usize {
+    let tree = roster["map"]["tree"].as_array().unwrap();
+    tree.iter().filter(|piece| piece["leaf"].is_object()).count()
+}
+
+/// Regions that own bodies.
+fn busy(world: &Value) -> usize {
+    world["nodes"].as_array().unwrap().iter().filter(|node| node["bodies"].as_u64().unwrap() > 0).count()
+}
+
+#[test]
+fn a_burst_is_shared_by_idle_nodes_and_gathered_again() {
+    let world = MARBLES.replace("count = 2", "count = 1").replace("[10, 1, 4]", "[60, 1, 40]");
+    // They come to rest after some twenty seconds.
+    let world = world.replace("velocity = [2.0", "linear_damping = 0.15\nvelocity = [2.0");
+    let head = "regions = 1\nspare = 2\nbalance = true\nbudget_ms = 2\n".to_owned();
+    let (coordinators, nodes, relayed) = (1, 3, false);
+    let plan = Plan { name: "burst", world: Some(&world), head, coordinators, nodes, relayed, arguments: &[] };
+    let mut cluster = Cluster::start(&plan, Free::default());
+    let begun = cluster.until_world("the world on one server", |world| world["bodies"] == 2_400);
+    assert_eq!((begun["nodes"].as_array().unwrap().len(), busy(&begun)), (3, 1), "{begun}");
+    cluster.until_world("two idle servers to help", |world| busy(world) == 3);
+    cluster.until_protected("coordinator-0");
+    assert_eq!(count(&mut cluster), (0, 2_400));
+    let helper = cluster.server_of("r1");
+    cluster.kill(&helper);
+    cluster.until("its backup to take over", |cluster| {
+        let roster = cluster.roster()?;
+        let region = &roster["regions"]["1"];
+        (region["epoch"].as_u64()? >= 2 && region["protected"] == true).then_some(())
+    });
+    assert_eq!(count(&mut cluster), (0, 2_400), "nothing is lost, nothing doubled");
+    cluster.until("the others to be idle again", |cluster| (places(&cluster.roster()?) == 1).then_some(()));
+    cluster.until_world("one server to have it all", |world| world["bodies"] == 2_400 && busy(world) == 1);
+    assert_eq!(count(&mut cluster), (0, 2_400));
+}
