@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cluster_file::{self, Keep};
 use crate::exit::Verdict;
+use crate::logging;
 
 /// Which process of which cluster.
 #[derive(Args)]
@@ -60,6 +61,7 @@ impl RoleArgs {
                 name.clone()
             }
         };
+        logging::name(name.as_str());
         let ended = Arc::new(AtomicBool::new(false));
         let mut signals = Signals::listen()?;
         let flag = ended.clone();
