@@ -7,7 +7,7 @@ pub(crate) const TESTS: &str = "with_namespaces";
 
 /// Tries what the tests do: a bridge and a cable in a network of their own, as root or as root among one's own.
 pub(crate) fn permitted() -> Result<(), String> {
-    let wire = "ip link add switch type bridge && ip link add a type veth peer name b && unshare --net true";
+    let wire = "ip link add switch type bridge && ip link add one type veth peer name two && unshare --net true";
     attempt("unshare", wire)
 }
 

@@ -9,13 +9,49 @@ mod support;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-use support::{Cluster, Count, Free, PATIENCE, Plan, ROLLING, is_member, region_epochs as epochs, server, tally};
+use support::{Cluster, Count, Free, PATIENCE, Plan, is_member, region_epochs as epochs, server, tally};
 
 const BODIES: usize = 40;
 const NODES: [&str; 3] = ["node-0", "node-1", "node-2"];
 /// How long a process is cut off, and how soon its regions must be served elsewhere.
 const CUT: Duration = Duration::from_secs(3);
 const HEALED_MAX: Duration = Duration::from_secs(2);
+
+/// Balls roll over two seams all the time.
+const WORLD: &str = r#"
+name = "marbles"
+about = "Balls that roll across the seams between three servers."
+radius_max = 1.0
+
+[kill_box]
+min = [-900.0, -20.0, -900.0]
+max = [900.0, 100.0, 900.0]
+
+[layout]
+kind = "columns"
+count = 3
+width = 200.0
+
+[[bodies]]
+name = "ground"
+kind = "static"
+shape = { cuboid = { half = [800.0, 1.0, 800.0] } }
+position = [0.0, -1.0, 0.0]
+
+[[bodies]]
+name = "in"
+shape = { ball = { radius = 0.4 } }
+position = [-120.0, 0.4, -10.0]
+velocity = [2.0, 0.0, 0.0]
+repeat = { count = [10, 1, 2], spacing = [2.0, 1.0, 4.0] }
+
+[[bodies]]
+name = "out"
+shape = { ball = { radius = 0.4 } }
+position = [80.0, 0.4, -10.0]
+velocity = [2.0, 0.0, 0.0]
+repeat = { count = [10, 1, 2], spacing = [2.0, 1.0, 4.0] }
+"#;
 
 const RELAY: &str = r#"
 [relay]
@@ -66,7 +102,7 @@ fn packets(cluster: &mut Cluster) -> BTreeMap<String, u64> {
 fn a_process_that_is_cut_off_is_replaced_and_every_body_is_there_once() {
     let plan = Plan {
         name: "relay",
-        world: Some(ROLLING),
+        world: Some(WORLD),
         head: RELAY.to_owned(),
         coordinators: 1,
         nodes: NODES.len(),

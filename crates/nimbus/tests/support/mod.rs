@@ -49,42 +49,6 @@ velocity = [2.0, 0.0, 0.0]
 repeat = { count = [10, 1, 4], spacing = [4.0, 1.0, 4.0] }
 "#;
 
-/// Forty balls that roll across both seams between three servers all the time.
-pub(crate) const ROLLING: &str = r#"
-name = "marbles"
-about = "Balls that roll across the seams between three servers."
-radius_max = 1.0
-
-[kill_box]
-min = [-900.0, -20.0, -900.0]
-max = [900.0, 100.0, 900.0]
-
-[layout]
-kind = "columns"
-count = 3
-width = 200.0
-
-[[bodies]]
-name = "ground"
-kind = "static"
-shape = { cuboid = { half = [800.0, 1.0, 800.0] } }
-position = [0.0, -1.0, 0.0]
-
-[[bodies]]
-name = "in"
-shape = { ball = { radius = 0.4 } }
-position = [-120.0, 0.4, -10.0]
-velocity = [2.0, 0.0, 0.0]
-repeat = { count = [10, 1, 2], spacing = [2.0, 1.0, 4.0] }
-
-[[bodies]]
-name = "out"
-shape = { ball = { radius = 0.4 } }
-position = [80.0, 0.4, -10.0]
-velocity = [2.0, 0.0, 0.0]
-repeat = { count = [10, 1, 2], spacing = [2.0, 1.0, 4.0] }
-"#;
-
 /// What is to run.
 pub(crate) struct Plan<'a> {
     /// Tells the directories of tests apart.

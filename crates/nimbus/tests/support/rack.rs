@@ -47,7 +47,7 @@ fn way_in() -> Result<Vec<&'static str>, String> {
     // Root needs no more. Others may be root among their own, where the system lets them.
     for more in [&[][..], &["--user", "--map-root-user"]] {
         let arguments: Vec<&str> = more.iter().chain(&own).copied().collect();
-        let wire = "ip link add switch type bridge && ip link add a type veth peer name b && unshare --net true";
+        let wire = "ip link add switch type bridge && ip link add one type veth peer name two && unshare --net true";
         match Command::new("unshare").args(&arguments).args(["sh", "-c", wire]).output() {
             Ok(tried) if tried.status.success() => return Ok(arguments),
             Ok(tried) => why = String::from_utf8_lossy(&tried.stderr).trim().to_owned(),
