@@ -3,7 +3,7 @@
 //! Servers never wait for whoever reads: lines go to a thread of their own, and where it falls behind they are dropped
 //! and counted.
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::OnceLock;
@@ -42,8 +42,9 @@ pub(crate) fn begin(filter: Option<&str>) -> anyhow::Result<()> {
     let Some(filter) = filter.or(of_environment.as_deref()).filter(|filter| !filter.trim().is_empty()) else {
         return Ok(());
     };
-    let wanted: Targets = filter.parse().with_context(|| {
-        format!("the log filter `{filter}` is none; write for example nimbus::handover, or info,quinn=warn")
+    let wanted: Targets = filter.parse().map_err(|error| {
+        let example = "write for example nimbus::handover, or info,quinn=warn";
+        anyhow!("`{filter}` says nothing about what to log; {example} ({error})")
     })?;
     let (sender, orders) = sync_channel(LINES_MAX);
     let printer = move || print(&orders, &DROPPED, io::stderr());
