@@ -70,8 +70,7 @@ struct Site<'a> {
 
 impl Site<'_> {
     fn start(switch: &Switch) -> Site<'_> {
-        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hosts");
-        _ = std::fs::remove_dir_all(&dir);
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-hosts", switch.run));
         let mut site = Site { switch, hosts: BTreeMap::new(), operators: BTreeMap::new(), dir };
         let places = [("coordinator-0", HEAD, 7800), ("gateway-0", HEAD, 7801)];
         let nodes = NODES.into_iter().zip(HEAD + 1..).map(|(name, number)| (name, number, 7800));
@@ -179,6 +178,12 @@ impl Site<'_> {
             .flat_map(|name| ["out", "log"].map(|kind| self.dir.join(host_of(name)).join(format!("{name}.{kind}"))));
         let said = files.map(|file| std::fs::read_to_string(file).unwrap_or_default()).collect::<String>();
         said.lines().filter(|line| !line.contains(" nimbus::handover: ")).map(|line| format!("{line}\n")).collect()
+    }
+}
+
+impl Drop for Site<'_> {
+    fn drop(&mut self) {
+        _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 
@@ -315,6 +320,5 @@ fn a_host_without_its_cable_is_replaced_and_comes_back_with_namespaces() {
         cut_off_head(&site);
         let told = site.told();
         assert_eq!(log_lines::impossible(&told).len(), 0, "{told:?}");
-        _ = std::fs::remove_dir_all(&site.dir);
     });
 }

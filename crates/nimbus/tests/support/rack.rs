@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::Ipv4Addr;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// Set where the test runs inside.
+/// Set where the test runs inside, to the number of the process outside.
 const INSIDE: &str = "NIMBUS_TEST_INSIDE";
 /// What a shell says after each order, with how it went.
 const DONE: &str = "=== done";
@@ -16,8 +16,8 @@ const DONE: &str = "=== done";
 /// Runs a test at a switch of its own: calls `inside` there. Where namespaces are not permitted it says so, and that the
 /// test was skipped.
 pub(crate) fn at_a_switch(test: &str, inside: impl FnOnce(&Switch)) {
-    if std::env::var_os(INSIDE).is_some() {
-        return inside(&Switch::new());
+    if let Ok(outside) = std::env::var(INSIDE) {
+        return inside(&Switch::new(outside));
     }
     let namespaces = match way_in() {
         Ok(namespaces) => namespaces,
@@ -32,7 +32,7 @@ pub(crate) fn at_a_switch(test: &str, inside: impl FnOnce(&Switch)) {
         .args(namespaces)
         .arg(program)
         .args([test, "--exact", "--nocapture"])
-        .env(INSIDE, "yes")
+        .env(INSIDE, std::process::id().to_string())
         .output()
         .unwrap();
     let said = [outcome.stdout, outcome.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
@@ -58,15 +58,18 @@ fn way_in() -> Result<Vec<&'static str>, String> {
 }
 
 /// Where all cables end. The test itself has an address there, too.
-pub(crate) struct Switch;
+pub(crate) struct Switch {
+    /// Tells this run of the test from others; inside, numbers of processes do not.
+    pub(crate) run: String,
+}
 
 impl Switch {
-    fn new() -> Switch {
+    fn new(outside: String) -> Switch {
         run(&["link", "set", "lo", "up"]);
         run(&["link", "add", "switch", "type", "bridge"]);
         run(&["address", "add", &format!("{}/24", address(1)), "dev", "switch"]);
         run(&["link", "set", "switch", "up"]);
-        Switch
+        Switch { run: outside }
     }
 
     /// Sets up a host with this number in its address.
