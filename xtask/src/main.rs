@@ -9,6 +9,7 @@ mod count;
 mod demo;
 mod dependencies;
 mod etcd;
+mod namespaces;
 mod process;
 mod suite;
 mod tidy;

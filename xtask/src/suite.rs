@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use crate::clock::Stopwatch;
 use crate::count::{self, Tally};
-use crate::{browser, dependencies, etcd, process, tidy, web};
+use crate::{browser, dependencies, etcd, namespaces, process, tidy, web};
 
 /// Whether the browser tests belong to a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,13 +68,19 @@ fn steps(suite: &mut Suite, root: &Path, browser: Browser) -> Result<(), Stopped
     }
     let mut tests = in_root(root);
     tests.args(["test", "--workspace", "--no-fail-fast"]);
+    let mut left_out = Vec::new();
     match etcd::path(root) {
         Ok(path) => _ = tests.env("PATH", path),
         Err(reason) => {
             suite.skip("tests with etcd", &reason);
-            tests.args(["--", "--skip", etcd::TESTS]);
+            left_out.extend(["--skip", etcd::TESTS]);
         }
     }
+    if let Err(reason) = namespaces::permitted() {
+        suite.skip("tests with network namespaces", &reason);
+        left_out.extend(["--skip", namespaces::TESTS]);
+    }
+    tests.arg("--").args(left_out);
     suite.tests("rust tests", || process::run_counted(&mut tests, count::rust_line))?;
     if has_web {
         suite.check("web types", || process::run(&mut web::type_check(root)))?;

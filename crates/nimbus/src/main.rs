@@ -3,12 +3,14 @@
 mod cluster_file;
 mod commands;
 mod exit;
+mod logging;
 mod own_etcd;
 mod own_relay;
 mod relay_table;
 mod worlds;
 
 use clap::{Parser, Subcommand};
+use exit::Verdict;
 use nimbus::runtime::mesh::Role;
 use std::process::ExitCode;
 
@@ -20,6 +22,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[derive(Parser)]
 #[command(name = "nimbus", version, about, arg_required_else_help = true)]
 struct Cli {
+    /// Say on standard error what happens while it runs, for example nimbus::handover; NIMBUS_LOG does the same
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -59,7 +64,14 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let cli = Cli::parse();
+    let outcome = logging::begin(cli.log.as_deref()).and_then(|()| run(cli));
+    logging::flush();
+    exit::report(outcome)
+}
+
+fn run(cli: Cli) -> anyhow::Result<Verdict> {
+    match cli.command {
         Command::Demo(command) => command.run(),
         Command::Run(command) => command.run(),
         Command::Check(command) => command.run(),
@@ -67,7 +79,7 @@ fn main() -> ExitCode {
         Command::Replay(command) => command.run(),
         Command::Inspect(command) => command.run(),
         Command::Universe(command) => command.run(),
-        Command::Cluster(command) => command.run(),
+        Command::Cluster(command) => command.run(cli.log.as_deref()),
         Command::Checkpoint(command) => command.run(),
         Command::Coordinator(args) => args.run(),
         Command::Node(args) => args.run(Role::Node),
@@ -75,6 +87,5 @@ fn main() -> ExitCode {
         Command::Relay(args) => args.run(),
         Command::Certs(command) => command.run(),
         Command::Lab(command) => command.run(),
-    };
-    exit::report(outcome)
+    }
 }

@@ -216,3 +216,11 @@ fn a_demo_ends_well_when_asked_to() {
 fn interrupt(child: &Child) {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
 }
+
+#[test]
+fn what_to_log_is_refused_where_it_makes_no_sense() {
+    let world = examples().join("hello.toml");
+    let said = check(2, &["check", world.to_str().unwrap(), "--log", "nimbus=loud"]);
+    assert!(said.contains("`nimbus=loud`") && said.contains("nimbus::handover"), "{said}");
+    check(0, &["--log", "nimbus::handover", "check", world.to_str().unwrap()]);
+}

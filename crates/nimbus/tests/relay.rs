@@ -9,7 +9,7 @@ mod support;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-use support::{Cluster, Count, Free, PATIENCE, Plan, region_epochs as epochs, tally};
+use support::{Cluster, Count, Free, PATIENCE, Plan, is_member, region_epochs as epochs, server, tally};
 
 const BODIES: usize = 40;
 const NODES: [&str; 3] = ["node-0", "node-1", "node-2"];
@@ -96,16 +96,6 @@ fn packets(cluster: &mut Cluster) -> BTreeMap<String, u64> {
         }
     }
     panic!("the relay says nothing\n{}", cluster.heard.join("\n"));
-}
-
-fn is_member(process: &Value) -> bool {
-    process["standing"] == "Up"
-}
-
-/// Who serves a region.
-fn server(roster: &Value, region: u64) -> (String, u64) {
-    let number = roster["regions"][region.to_string()]["server"].as_u64().unwrap();
-    (roster["processes"][number.to_string()]["name"].as_str().unwrap().to_owned(), number)
 }
 
 #[test]

@@ -17,6 +17,7 @@ use crate::council::{Answer, Council, News, Wish};
 use crate::doors::Doors;
 use crate::embedded::Scenes;
 use crate::guard::KillSwitch;
+use crate::handover_log::Sightings;
 use crate::links::{LinkEnd, Links};
 use crate::pace::{Pace, RealTime};
 
@@ -78,6 +79,7 @@ impl GatewayThread {
         let mut out = Outputs::default();
         let mut now = Tick(0);
         let mut stats_at = Duration::ZERO;
+        let mut sightings = Sightings::default();
         while let Some(due) = time.wait_briefly(now, POLL) {
             now = due;
             self.take_events();
@@ -85,6 +87,7 @@ impl GatewayThread {
             let gateway = &mut self.gateway;
             self.inbox.drain(|frame| gateway.handle(frame));
             self.gateway.tick(now, &mut out);
+            sightings.tell(&self.gateway, now);
             self.welcome_next_world();
             self.balance(now);
             self.show(now, time);

@@ -19,6 +19,7 @@ pub mod etcd;
 mod ferry;
 mod gateway_thread;
 mod guard;
+mod handover_log;
 mod http;
 pub mod inspect;
 pub mod links;

@@ -13,6 +13,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 use crate::balancer::LoadMeter;
 use crate::clock::Clock;
 use crate::errand::Errands;
+use crate::handover_log::tell_events;
 use crate::links::{LinkEnd, Links};
 use crate::pace::{Pace, Wake};
 use crate::reading::{Began, Gauge, Sample};
@@ -186,10 +187,11 @@ impl NodeThread {
         }
     }
 
-    /// Hands in what happened since the last time; without a recording it is forgotten.
+    /// Tells and hands in what happened since the last time; without a recording it is forgotten then.
     fn note_progress(&mut self) {
         let region = self.node.region();
         let (log, events) = (self.node.take_log(), self.node.take_events());
+        tell_events(self.node.epoch(), &events);
         if let Some(recorder) = &self.recorder {
             let noted = (log.is_empty() || recorder.note(Note::Log(region, log)))
                 && (events.is_empty() || recorder.note(Note::Events(region, events)));

@@ -36,7 +36,8 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+    /// Runs them until it is told to end, and has each say what the filter lets through.
+    pub(crate) fn run(self, log: Option<&str>) -> anyhow::Result<Verdict> {
         let keep = if self.etcd { Keep::InEtcd } else { Keep::AsWritten };
         let described = cluster_file::read(&self.config, keep, self.restore.as_deref())?;
         let setup = &described.setup;
@@ -87,7 +88,7 @@ impl Cluster {
         let mut children: BTreeMap<ProcessName, (Role, Child)> = BTreeMap::new();
         let idle: Vec<ProcessName> = named(Role::Coordinator).into_iter().skip(standing_by).collect();
         for (name, place) in setup.places.iter().filter(|(name, _)| !idle.contains(name)) {
-            children.insert(name.clone(), (place.role, self.spawn(name, place.role, restored)?));
+            children.insert(name.clone(), (place.role, self.spawn(name, place.role, restored, log)?));
         }
         for address in described.http.values() {
             println!(
@@ -106,7 +107,7 @@ impl Cluster {
             for (name, (role, child)) in &mut children {
                 if let Some(status) = child.try_wait()? {
                     eprintln!("nimbus: {name} ended ({status}) and is started again");
-                    *child = self.spawn(name, *role, restored)?;
+                    *child = self.spawn(name, *role, restored, log)?;
                 }
             }
         }
@@ -122,7 +123,13 @@ impl Cluster {
         Ok(Verdict::Good)
     }
 
-    fn spawn(&self, name: &ProcessName, role: Role, restored: Option<&str>) -> anyhow::Result<Child> {
+    fn spawn(
+        &self,
+        name: &ProcessName,
+        role: Role,
+        restored: Option<&str>,
+        log: Option<&str>,
+    ) -> anyhow::Result<Child> {
         let program = std::env::current_exe().context("cannot find this program")?;
         let mut command = Command::new(program);
         command.arg(role.as_str());
@@ -131,6 +138,9 @@ impl Cluster {
             command.arg("--restore").arg(restored);
         }
         command.arg("--config").arg(&self.config).arg("--name").arg(name.as_str());
+        if let Some(filter) = log {
+            command.arg("--log").arg(filter);
+        }
         if role == Role::Coordinator && self.etcd {
             command.arg("--etcd");
         }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cluster_file::{self, Keep};
 use crate::exit::Verdict;
+use crate::logging;
 
 /// Which process of which cluster.
 #[derive(Args)]
@@ -60,6 +61,7 @@ impl RoleArgs {
                 name.clone()
             }
         };
+        logging::name(name.as_str());
         let ended = Arc::new(AtomicBool::new(false));
         let mut signals = Signals::listen()?;
         let flag = ended.clone();
@@ -69,18 +71,23 @@ impl RoleArgs {
         })?;
         let ends = || ended.load(Ordering::Relaxed);
         let token = Clock::unix_us().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(std::process::id());
-        println!("{name}: started");
+        // For people to read as it comes, and for those who put it beside what else happened.
+        let tell = |what: String| {
+            println!("{name}: {what}");
+            tracing::info!(target: "nimbus::process", "{what}");
+        };
+        tell("started".to_owned());
         match role {
             Role::Coordinator => {
-                run_coordinator(&described.setup, &name, token, ends, |what| println!("{name}: {what}"))?;
+                run_coordinator(&described.setup, &name, token, ends, tell)?;
             }
-            Role::Node => run_node(&described.setup, &name, token, ends, |what| println!("{name}: {what}"))?,
+            Role::Node => run_node(&described.setup, &name, token, ends, tell)?,
             Role::Gateway => {
                 let address = described.http.get(&name).context("a gateway needs an `http` address")?;
                 let listening = Web::listen(address.ip(), address.port())?;
                 let gateway = GatewayProcess::start(&described.setup, &name, token)?;
                 let web = listening.serve(gateway.handle());
-                println!("{name}: open http://{}/", web.address());
+                tell(format!("open http://{}/", web.address()));
                 let outcome = gateway.run(ends);
                 web.stop();
                 outcome?;

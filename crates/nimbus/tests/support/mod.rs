@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "every test uses a part of it")]
 
+pub(crate) mod log_lines;
+pub(crate) mod rack;
+
 use nimbus::client::Client;
 use nimbus::model::Nid;
 use serde_json::Value;
@@ -96,7 +99,12 @@ impl Free {
 
 impl Cluster {
     /// Starts all processes of a plan, with a gateway.
-    pub(crate) fn start(plan: &Plan, mut free: Free) -> Cluster {
+    pub(crate) fn start(plan: &Plan, free: Free) -> Cluster {
+        Cluster::start_writing(plan, free, Stdio::inherit())
+    }
+
+    /// Starts all processes of a plan, and writes what they say on standard error to `errors`.
+    pub(crate) fn start_writing(plan: &Plan, mut free: Free, errors: Stdio) -> Cluster {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{}", std::process::id(), plan.name));
         std::fs::create_dir_all(&dir).unwrap();
         let mut file = String::from("name = \"test\"\n");
@@ -128,6 +136,7 @@ impl Cluster {
             .args(plan.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            .stderr(errors)
             .spawn()
             .unwrap();
         let orders = parent.stdin.take();
@@ -229,21 +238,8 @@ impl Cluster {
 
     /// Where every body is at one tick that all servers of the roster have answered for; none while servers change.
     pub(crate) fn count(&self, roster: &Value) -> Option<Count> {
-        let nodes = || self.operators.iter().filter(|(name, _)| name.starts_with("node"));
-        let regions = nodes().filter_map(|(_, node)| get(*node, "/api/regions"));
-        let ticks = regions.flat_map(|page| page["regions"].as_array().cloned().unwrap_or_default());
-        let newest = ticks.filter_map(|region| region["tick"].as_u64()).max()?;
-        // While time stands still nobody gets any further.
-        let still = roster["timeline"]["paces"].as_array()?.last()?["permille"] == 0;
-        let tick = if still { newest } else { newest + 30 };
-        let path = format!("/api/census?tick={tick}");
-        let answers: Vec<Value> = std::thread::scope(|scope| {
-            let path = &path;
-            let asked: Vec<_> = nodes().map(|(_, node)| scope.spawn(move || get(*node, path))).collect();
-            asked.into_iter().filter_map(|answer| answer.join().unwrap()).collect()
-        });
-        let answers: Vec<Value> = answers.iter().filter_map(Value::as_array).flatten().cloned().collect();
-        tally(&region_epochs(roster), tick, &answers)
+        let nodes = self.operators.iter().filter(|(name, _)| name.starts_with("node"));
+        count(roster, &nodes.map(|(_, node)| *node).collect::<Vec<_>>())
     }
 
     /// A client that comes in now.
@@ -325,6 +321,25 @@ pub(crate) struct Count {
     pub(crate) doubled: BTreeSet<u64>,
 }
 
+/// Where every body is at one tick that all servers of the roster have answered for, if they are on these nodes; none
+/// while servers change.
+pub(crate) fn count(roster: &Value, nodes: &[SocketAddr]) -> Option<Count> {
+    let regions = nodes.iter().filter_map(|node| get(*node, "/api/regions"));
+    let ticks = regions.flat_map(|page| page["regions"].as_array().cloned().unwrap_or_default());
+    let newest = ticks.filter_map(|region| region["tick"].as_u64()).max()?;
+    // While time stands still nobody gets any further.
+    let still = roster["timeline"]["paces"].as_array()?.last()?["permille"] == 0;
+    let tick = if still { newest } else { newest + 30 };
+    let path = format!("/api/census?tick={tick}");
+    let answers: Vec<Value> = std::thread::scope(|scope| {
+        let path = &path;
+        let asked: Vec<_> = nodes.iter().map(|node| scope.spawn(move || get(*node, path))).collect();
+        asked.into_iter().filter_map(|answer| answer.join().unwrap()).collect()
+    });
+    let answers: Vec<Value> = answers.iter().filter_map(Value::as_array).flatten().cloned().collect();
+    tally(&region_epochs(roster), tick, &answers)
+}
+
 /// Counts bodies. None unless exactly the servers answer that the roster names, for the tick that was asked for.
 pub(crate) fn tally(roster: &BTreeMap<u64, u64>, tick: u64, answers: &[Value]) -> Option<Count> {
     let (mut seen, mut under_way) = (BTreeSet::new(), BTreeSet::new());
@@ -355,9 +370,20 @@ pub(crate) fn region_epochs(roster: &Value) -> BTreeMap<u64, u64> {
     regions.iter().map(|(region, is)| (region.parse().unwrap(), is["epoch"].as_u64().unwrap())).collect()
 }
 
+/// True while a process of a roster has not gone.
+pub(crate) fn is_member(process: &Value) -> bool {
+    process["standing"] == "Up"
+}
+
+/// Who serves a region of a roster.
+pub(crate) fn server(roster: &Value, region: u64) -> (String, u64) {
+    let number = roster["regions"][region.to_string()]["server"].as_u64().unwrap();
+    (roster["processes"][number.to_string()]["name"].as_str().unwrap().to_owned(), number)
+}
+
 /// What a page says, if all is well.
 pub(crate) fn get(address: SocketAddr, path: &str) -> Option<Value> {
-    let mut stream = TcpStream::connect(address).ok()?;
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
     let mut answer = String::new();
