@@ -504,13 +504,33 @@ fn a_move_whose_target_dies_is_taken_back() {
     let mut desk = Desk::started(config(1, 3), 3);
     desk.run(1_500);
     desk.order(Order::Move { region: RegionId(0), to: "n2".into() });
-    desk.run(ROUND_MS);
+    desk.run(2 * ROUND_MS);
     assert!(desk.roster().regions[&RegionId(0)].moving.unwrap().stop_after.is_some());
     desk.alive.remove(&Incarnation(3));
     desk.obedient = false;
     desk.run(600);
     let region = desk.roster().regions[&RegionId(0)].clone();
     assert_eq!((region.server, region.epoch, region.moving), (Incarnation(1), 1, None));
+}
+
+#[test]
+fn a_server_that_died_a_moment_ago_keeps_its_backup() {
+    let mut desk = Desk::started(config(1, 3), 3);
+    desk.run(1_500);
+    desk.alive.remove(&Incarnation(1));
+    assert_eq!(desk.order(Order::Move { region: RegionId(0), to: "n2".into() }), Some(Ok(())), "nobody misses it yet");
+    desk.run(400);
+    assert_eq!(desk.table()[0], (1, 1, Some((2, 1))));
+    desk.run(200);
+    assert_eq!(desk.table()[0], (2, 2, Some((3, 2))), "and so it is not lost");
+    let mut desk = Desk::started(config(1, 3), 3);
+    desk.run(1_500);
+    desk.alive.remove(&Incarnation(1));
+    assert_eq!(desk.order(Order::Drain("n1".into())), Some(Ok(())));
+    desk.run(400);
+    assert_eq!(desk.table()[0], (1, 1, Some((2, 1))), "the same when its backup wants to leave");
+    desk.run(200);
+    assert_eq!(desk.table()[0], (2, 2, Some((3, 2))));
 }
 
 // Changes of the whole world.
