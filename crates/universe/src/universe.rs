@@ -198,7 +198,7 @@ impl Universe {
         let last = Tick(self.config.ticks);
         let proof_from = Tick(self.config.ticks * 7 / 10);
         let end = last + if self.config.checked { SETTLE_TICKS } else { 0 };
-        while self.tick < end || (self.config.checked && self.tick < end + WHOLE_TICKS_MAX && !self.is_settled()) {
+        while self.tick < end || (self.tick < end + WHOLE_TICKS_MAX && self.awaits_wholeness()) {
             self.advance();
             progress(self.tick);
             if self.config.checked {
@@ -693,6 +693,11 @@ impl Universe {
     /// True while nothing happened that the policy does not answer for.
     fn keeps_promises(&self) -> bool {
         self.config.faults == Faults::default() && self.outcome.breaches.is_empty()
+    }
+
+    /// True while it is worth waiting for a coordinator to mend what was struck.
+    fn awaits_wholeness(&self) -> bool {
+        self.config.checked && self.checkers.found().is_empty() && !self.is_settled()
     }
 
     fn inspect_seams(&mut self) {

@@ -1,6 +1,8 @@
 //! The coordinator, its store, and what gets to whom: the shell around the core of the control plane.
 
-use nimbus_control::{Birth, Change as Announced, FromCoordinator, Input, Link, Note, Order, Output, Roster, ToCoordinator};
+use nimbus_control::{
+    Birth, Change as Announced, FromCoordinator, Input, Link, Note, Order, Output, Roster, ToCoordinator,
+};
 use nimbus_model::RegionId;
 use nimbus_node::Change;
 use std::sync::Arc;
