@@ -94,7 +94,7 @@ fn noticed_by(planted: Mismanage) -> &'static [&'static str] {
         Mismanage::PromoteUnprotected => &["sound control"],
         Mismanage::ReuseEpoch | Mismanage::ReuseIncarnation => &["one server"],
         Mismanage::ReuseLife => &["sound control", "durable", "one owner", "never lost"],
-        Mismanage::DeafToSilence => &["durable"],
+        Mismanage::DeafToSilence => &["one era", "durable"],
         Mismanage::NoGrace => &["never lost"],
     }
 }

@@ -633,6 +633,20 @@ fn a_change_stays_announced_until_every_server_has_heard_of_it() {
 }
 
 #[test]
+fn a_change_stays_announced_while_a_backup_is_given_what_was_before_it() {
+    let mut desk = Desk { slow: true, ..Desk::started(config(2, 3), 2) };
+    desk.join("n2", 2);
+    desk.run(2_000);
+    assert!(desk.roster().held().all(|(_, region)| !region.protected && region.backup.is_some()));
+    assert_eq!(desk.order(Order::Load { world: "domino".into(), map: genesis(2).map }), Some(Ok(())));
+    desk.run(4_000);
+    assert_eq!(desk.roster().changes.len(), 1, "it may be promoted as soon as it has all of what was");
+    desk.slow = false;
+    desk.run(200);
+    assert_eq!((desk.roster().changes.len(), desk.roster().era), (0, 2));
+}
+
+#[test]
 fn a_process_may_leave_while_time_stands_still() {
     let mut desk = Desk::started(config(2, 2), 2);
     desk.run(2_000);

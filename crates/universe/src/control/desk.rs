@@ -19,7 +19,6 @@ pub(crate) struct Desk {
     core: Option<Coordinator>,
     /// Which start of the coordinator it is.
     pub(crate) start: u32,
-    started: Nanos,
 }
 
 impl Desk {
@@ -44,13 +43,13 @@ impl Desk {
             planted: config.planted,
             ..Config::new("coordinator", 0, genesis)
         };
-        Desk { config, core: None, start: 0, started: 0 }
+        Desk { config, core: None, start: 0 }
     }
 
     /// Starts the coordinator, which knows nothing but what the store will tell it.
-    pub(crate) fn boot(&mut self, start: u32, now: Nanos) {
-        (self.start, self.started) = (start, now);
-        let config = Config { token: u64::from(start), unix_us_at_zero: now / 1_000, ..self.config.clone() };
+    pub(crate) fn boot(&mut self, start: u32) {
+        self.start = start;
+        let config = Config { token: u64::from(start), ..self.config.clone() };
         self.core = Coordinator::new(config).ok();
     }
 
@@ -73,7 +72,7 @@ impl Desk {
     pub(crate) fn handle(&mut self, input: Input, now: Nanos) -> Vec<Output> {
         let mut out = Vec::new();
         if let Some(core) = &mut self.core {
-            core.handle(input, now.saturating_sub(self.started) / MS, &mut out);
+            core.handle(input, now / MS, &mut out);
         }
         out
     }

@@ -1,6 +1,6 @@
 //! A process as a member: what it has heard from the coordinator, and what it does accordingly.
 
-use nimbus_control::{Change as Announced, FromCoordinator, Incarnation, Join, Refusal, Role, Roster, ToCoordinator};
+use nimbus_control::{Change as Announced, FromCoordinator, Incarnation, Join, Role, Roster, ToCoordinator};
 use nimbus_model::{RegionId, Tick, World};
 use nimbus_node::Change;
 use nimbus_wire::Address;
@@ -114,8 +114,7 @@ impl Member {
             {
                 Word::Fenced(revision)
             }
-            // The name is taken until its former bearer is given up; asking again will help.
-            FromCoordinator::Refused { reason: Refusal::NameTaken(_), .. } => Word::Nothing,
+            // A name is taken until its former bearer is given up; asking again will help.
             _ => Word::Nothing,
         }
     }

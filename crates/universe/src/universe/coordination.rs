@@ -59,7 +59,7 @@ impl Universe {
         match event {
             ControlEvent::Start => {
                 let start = self.recovery.next_process();
-                control.desk.boot(start, self.now);
+                control.desk.boot(start);
                 self.look(start);
             }
             ControlEvent::Beat(start) if control.desk.start == start && control.desk.is_up() => self.look(start),
