@@ -9,7 +9,9 @@ pub enum Actor {
     Gateway(u16),
     /// Whoever keeps what the server of the region with this number wrote down.
     Backup(u16),
-    /// Whoever decides where boundaries lie.
+    /// The process at this place, where a coordinator says what each process serves and keeps.
+    Process(u16),
+    /// Whoever decides where boundaries lie, and who serves what.
     Coordinator,
     /// A client of the gateway.
     Client(u32),

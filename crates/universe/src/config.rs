@@ -5,6 +5,7 @@ use nimbus_node::{AuraConfig, Breach, Contact, Planted, Policy};
 
 use crate::balance::BalanceConfig;
 use crate::checkers::Violation;
+use crate::control::{ControlConfig, ControlCounts};
 use crate::faults::{FaultCounts, Faults};
 use crate::network::{LinkModel, Nanos};
 
@@ -33,6 +34,8 @@ pub struct UniverseConfig {
     pub faults: Faults,
     /// Whether, and how, boundaries follow the load.
     pub balance: Option<BalanceConfig>,
+    /// Whether a coordinator decides who serves and keeps what. Without one, backups take over by decree.
+    pub control: Option<ControlConfig>,
     /// A mistake on purpose.
     pub planted: Option<Planted>,
     /// Time between two wake-ups of a server, nanoseconds; one tick unless told. What is due is run at a wake-up.
@@ -64,6 +67,7 @@ impl UniverseConfig {
             link: None,
             faults: Faults::default(),
             balance: None,
+            control: None,
             planted: None,
             frame_ns: None,
             clients: 1,
@@ -150,6 +154,8 @@ pub struct Outcome {
     pub ticks_lost: u64,
     /// How often a backup took over.
     pub promotions: u64,
+    /// What the coordinator and its cluster went through, if there was one.
+    pub control: ControlCounts,
     /// Bytes that servers sent to their backups, by the processes that lived to the end.
     pub record_bytes: u64,
     /// Mean number of ticks by which backups were behind, over all wake-ups of all servers.

@@ -7,6 +7,7 @@ mod actor;
 mod balance;
 mod checkers;
 mod config;
+mod control;
 mod faults;
 mod network;
 mod plan;
@@ -20,9 +21,12 @@ pub use actor::Actor;
 pub use balance::BalanceConfig;
 pub use checkers::Violation;
 pub use config::{NodeCost, Outcome, UniverseConfig, UniverseError};
+pub use control::{ControlConfig, ControlCounts};
 pub use faults::{Fault, FaultCounts, Faults};
 pub use network::{LinkModel, Nanos, Network};
 /// Mistakes of the planner that [`BalanceConfig`] can ask for.
 pub use nimbus_control::Misplan;
+/// Mistakes of the coordinator that [`ControlConfig`] can ask for.
+pub use nimbus_control::Planted as Mismanage;
 pub use swarm::{SeedVerdict, Swarm, SwarmReport};
 pub use universe::Universe;

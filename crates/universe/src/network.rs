@@ -78,6 +78,8 @@ pub struct Network {
     overrides: BTreeMap<(Actor, Actor), LinkModel>,
     /// Actors cut off from everybody else until a time.
     cut: BTreeMap<Actor, Nanos>,
+    /// Pairs of actors that do not hear each other until a time.
+    parted: BTreeMap<(Actor, Actor), Nanos>,
     /// Faults that happened.
     pub counts: FaultCounts,
     /// Frames sent.
@@ -96,6 +98,7 @@ impl Network {
             links: BTreeMap::new(),
             overrides: BTreeMap::new(),
             cut: BTreeMap::new(),
+            parted: BTreeMap::new(),
             counts: FaultCounts::default(),
             frames: 0,
             bytes: 0,
@@ -118,9 +121,16 @@ impl Network {
         self.cut.insert(actor, until);
     }
 
+    /// Keeps two actors from hearing each other until a time.
+    pub fn part(&mut self, one: Actor, other: Actor, until: Nanos) {
+        self.parted.insert((one, other), until);
+        self.parted.insert((other, one), until);
+    }
+
     /// Ends every fault: from now on frames only take their time.
     pub fn heal(&mut self) {
         self.cut.clear();
+        self.parted.clear();
         let quiet = |model: LinkModel| LinkModel { latency_ns: model.latency_ns, ..LinkModel::default() };
         self.model = quiet(self.model);
         self.links.values_mut().for_each(|link| link.model = quiet(link.model));
@@ -134,7 +144,9 @@ impl Network {
         if self.is_stream(from, to) {
             return [Some(self.arrival_in_order(now, from, to)), None];
         }
-        if [from, to].iter().any(|actor| self.cut.get(actor).is_some_and(|until| now < *until)) {
+        let cut = |actor: &Actor| self.cut.get(actor).is_some_and(|until| now < *until);
+        let parted = self.parted.get(&(from, to)).is_some_and(|until| now < *until);
+        if parted || [from, to].iter().any(cut) {
             self.counts.partition += 1;
             return [None, None];
         }

@@ -68,4 +68,13 @@ impl Plan {
         }
         plan
     }
+
+    /// When the coordinator of a cluster stops, and for how long. Drawn apart, so that nothing else depends on it.
+    pub(crate) fn coordinator_stops(faults: &Faults, seed: u64, ticks: u64) -> Vec<Blow> {
+        let mut rng = Rng::stream(seed, 6);
+        let count = if faults.has(Fault::Crash) { 1 + ticks / 600 } else { 0 };
+        let mut stop =
+            || Blow { tick: 10 + rng.below((ticks * 4 / 5).max(1)), server: 0, lasts: 50 * MS + rng.below(1_500 * MS) };
+        (0..count).map(|_| stop()).collect()
+    }
 }

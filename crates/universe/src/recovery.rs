@@ -1,7 +1,8 @@
 //! Processes die, are given up too early, or lose their backup; and the cluster goes on.
 //!
-//! The part of a control plane that recovery needs: it notices, promotes a backup under the next epoch, gives the new
-//! server an empty backup and tells it which changes of the whole world are still to come.
+//! What is kept here of regions, backups and processes that were given up serves every run. The rest is the part of a
+//! control plane that recovery needs where no coordinator runs: it notices, promotes a backup under the next epoch, gives
+//! the new server an empty backup and tells it which changes of the whole world are still to come.
 
 use nimbus_model::{Nid, Origin, RegionId, Tick};
 use nimbus_node::{Backup, Change, Event, Node, Planted};
@@ -15,11 +16,29 @@ use crate::plan::Blow;
 /// State hashes of a server are remembered for this many ticks, to compare its backup with.
 const HASHES_KEPT: usize = 64;
 
+/// Where backups live that die by decree, apart from every server.
+pub(crate) const APART: u32 = 0;
+
+/// Whoever keeps what a server wrote down, and in which process it lives.
+pub(crate) struct Keeper {
+    pub(crate) process: u32,
+    /// The epoch whose server it hears.
+    pub(crate) epoch: u32,
+    pub(crate) backup: Backup,
+}
+
 /// What recovery knows of one region.
 pub(crate) struct RegionLife {
-    pub(crate) backup: Option<Backup>,
+    /// The backups that there are: some may be former ones whose processes do not know it yet.
+    pub(crate) keepers: Vec<Keeper>,
+    /// The life of the backup that would take over.
+    pub(crate) heir: Option<u32>,
+    /// The epoch of its server.
+    epoch: u32,
     /// The process is gone and nobody has taken over yet.
     pub(crate) down: bool,
+    /// Its server has not heard of a change of the whole world whose tick has come.
+    pub(crate) behind: bool,
     /// Which process serves the region; wake-ups of former ones are void.
     pub(crate) process: u32,
     /// What happened at ticks that the backup may not have yet, and so may never have happened.
@@ -73,10 +92,15 @@ impl Recovery {
             promoted: 0,
         };
         for i in 0..regions {
-            let backup = durable.then(|| recovery.fresh_backup(i, 1));
             let process = recovery.next_process();
             let (unkept, hashes) = (VecDeque::new(), VecDeque::new());
-            recovery.regions.push(RegionLife { backup, down: false, process, unkept, hashes });
+            let (keepers, heir) = (Vec::new(), None);
+            let (epoch, down, behind) = (1, false, false);
+            let region = RegionLife { keepers, heir, epoch, down, behind, process, unkept, hashes };
+            recovery.regions.push(region);
+            if durable {
+                recovery.give_backup(i, 1);
+            }
         }
         recovery
     }
@@ -88,7 +112,7 @@ impl Recovery {
         if !self.durable {
             return region.unkept.drain(..).collect();
         }
-        let Some(kept) = region.backup.as_ref().and_then(Backup::kept) else { return Vec::new() };
+        let Some(kept) = region.kept() else { return Vec::new() };
         let certain = region.unkept.partition_point(|event| event.tick <= kept);
         region.unkept.drain(..certain).collect()
     }
@@ -120,11 +144,11 @@ impl Recovery {
         self.announced.push(change.clone());
     }
 
-    /// A backup hears a frame and answers.
-    pub(crate) fn hear(&mut self, i: usize, frame: Frame) -> Vec<Frame> {
+    /// The backup of a region in a process hears a frame and answers.
+    pub(crate) fn hear(&mut self, i: usize, process: u32, frame: Frame) -> Vec<Frame> {
         let mut out = Vec::new();
-        if let Some(backup) = &mut self.regions[i].backup {
-            backup.handle(frame, &mut out);
+        if let Some(keeper) = self.regions[i].keepers.iter_mut().find(|keeper| keeper.process == process) {
+            keeper.backup.handle(frame, &mut out);
         }
         out
     }
@@ -149,7 +173,7 @@ impl Recovery {
             let busy = region.down
                 || self.promotions.iter().chain(&self.replacements).any(|(_, r)| *r == i)
                 || self.zombies.iter().any(|zombie| zombie.region == i);
-            let seeded = region.backup.as_ref().is_some_and(|backup| backup.kept().is_some());
+            let seeded = region.backup().is_some_and(|backup| backup.kept().is_some());
             !busy && (seeded || *fault == Fault::BackupLoss) && struck.insert(i)
         });
         self.waiting = waiting;
@@ -162,7 +186,7 @@ impl Recovery {
     }
 
     pub(crate) fn lose_backup(&mut self, i: usize, replace_at: u64) {
-        self.regions[i].backup = None;
+        self.regions[i].keepers.clear();
         self.replacements.push((replace_at, i));
     }
 
@@ -174,8 +198,7 @@ impl Recovery {
             *at > tick
         });
         for i in replaced {
-            let backup = self.fresh_backup(i, nodes[i].epoch());
-            self.regions[i].backup = Some(backup);
+            self.give_backup(i, nodes[i].epoch());
         }
         let mut promoted = Vec::new();
         self.promotions.retain(|(at, i)| {
@@ -187,21 +210,43 @@ impl Recovery {
 
     /// The backup of a region becomes its server. What was not kept never happened.
     pub(crate) fn promote(&mut self, i: usize, epoch: u32) -> Option<Node> {
-        let backup = self.regions[i].backup.take()?;
+        let keeper = self.regions[i].keepers.pop()?;
         self.origins += 1;
-        let mut node = backup.promote(epoch + 1, Origin(self.origins)).ok()?;
+        let mut node = keeper.backup.promote(epoch + 1, Origin(self.origins)).ok()?;
         let restored = node.now();
         for change in self.announced.iter().filter(|change| change.at() > restored) {
             assert!(node.schedule(change.clone()), "there are few changes");
         }
-        let backup = self.fresh_backup(i, node.epoch());
+        self.give_backup(i, node.epoch());
         let process = self.next_process();
-        let region = &mut self.regions[i];
-        (region.backup, region.down, region.process) = (Some(backup), false, process);
-        region.unkept.clear();
-        region.hashes.clear();
+        self.succeed(i, process, node.epoch());
         self.promoted += 1;
         Some(node)
+    }
+
+    /// Another process serves a region from now on. What happened there and is not certain never happened.
+    pub(crate) fn succeed(&mut self, i: usize, process: u32, epoch: u32) {
+        let region = &mut self.regions[i];
+        (region.down, region.process, region.epoch) = (false, process, epoch);
+        region.unkept.clear();
+        region.hashes.clear();
+    }
+
+    /// Nobody serves or keeps anything yet.
+    pub(crate) fn await_processes(&mut self) {
+        for region in &mut self.regions {
+            region.keepers.clear();
+            (region.heir, region.down, region.process) = (None, true, APART);
+        }
+    }
+
+    /// A process is gone, with all servers and backups in it.
+    pub(crate) fn bury(&mut self, process: u32) {
+        for region in &mut self.regions {
+            region.down |= region.process == process;
+            region.keepers.retain(|keeper| keeper.process != process);
+        }
+        self.zombies.retain(|zombie| zombie.process != process);
     }
 
     /// Which process a wake-up or frame is for, of those given up.
@@ -216,14 +261,31 @@ impl Recovery {
         }
     }
 
-    fn fresh_backup(&mut self, i: usize, epoch: u32) -> Backup {
+    fn give_backup(&mut self, i: usize, epoch: u32) {
         self.lives += 1;
-        Backup::new(RegionId(i as u16), self.lives, epoch, self.planted)
+        let backup = Backup::new(RegionId(i as u16), self.lives, epoch, self.planted);
+        let region = &mut self.regions[i];
+        (region.keepers, region.heir) = (vec![Keeper { process: APART, epoch, backup }], Some(self.lives));
     }
 
-    fn next_process(&mut self) -> u32 {
+    /// The number of the next start of a process.
+    pub(crate) fn next_process(&mut self) -> u32 {
         self.processes += 1;
         self.processes
+    }
+}
+
+impl RegionLife {
+    /// The last tick that is certain: a backup of this epoch has it. One that is to be replaced counts as well, because
+    /// whoever replaces it may not take over before it has everything that the server has.
+    fn kept(&self) -> Option<Tick> {
+        let of_epoch = self.keepers.iter().filter(|keeper| keeper.epoch == self.epoch);
+        of_epoch.filter_map(|keeper| keeper.backup.kept()).max()
+    }
+
+    /// The backup that would take over, if it is there.
+    pub(crate) fn backup(&self) -> Option<&Backup> {
+        self.keepers.iter().map(|keeper| &keeper.backup).find(|backup| Some(backup.life()) == self.heir)
     }
 }
 

@@ -1,8 +1,12 @@
 //! The universe itself: actors, an event queue, and the order of things.
 
+mod blows;
+mod coordination;
+mod hosting;
+
 use cpu_time::ThreadTime;
 use nimbus_client::Client;
-use nimbus_control::LoadReport;
+use nimbus_control::{LoadReport, PlannerConfig};
 use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
 use nimbus_model::{ClientId, Mixer, RegionId, Rng, Tick, World};
 use nimbus_node::{Change, Event, EventKind, Horizon, Node, NodeConfig, Phase, Policy};
@@ -15,19 +19,24 @@ use crate::actor::Actor;
 use crate::balance::Balance;
 use crate::checkers::{Checkers, ReplayProof};
 use crate::config::{NodeCost, Outcome, UniverseConfig, UniverseError};
+use crate::control::{Control, ControlEvent};
 use crate::faults::{Fault, Faults};
 use crate::network::{MS, Nanos, Network};
 use crate::plan::Plan;
 use crate::players::Players;
 use crate::queue::Queue;
-use crate::recovery::{Recovery, Zombie};
+use crate::recovery::{APART, Recovery, Zombie};
 
 /// How far ahead changes of the whole world are announced.
 const LEAD_TICKS: u64 = 40;
+/// The same for partitions that a planner has the coordinator announce, which may take a moment.
+const ORDER_LEAD_TICKS: u64 = 60;
 /// How often the checkers look at everything.
 const INSPECT_TICKS: u64 = 20;
 /// How long everything may take to settle once the faults have ended.
 const SETTLE_TICKS: u64 = 240;
+/// And how much longer until every region is served and protected, where a coordinator sees to that.
+const WHOLE_TICKS_MAX: u64 = 1_200;
 /// How many breaches an outcome lists.
 const BREACHES_KEPT: usize = 4_096;
 /// Servers wake up to this long after a tick is due, each always by the same delay.
@@ -41,6 +50,7 @@ enum Happening {
     ToClient(Message),
     FromClient(String),
     Report(Box<LoadReport>),
+    Control(ControlEvent),
 }
 
 /// A whole cluster under virtual time.
@@ -67,6 +77,11 @@ pub struct Universe {
     hashes: Vec<Option<u64>>,
     recovery: Recovery,
     balance: Option<Balance>,
+    control: Option<Control>,
+    /// What servers of the first epoch are made of.
+    node_configs: Vec<NodeConfig>,
+    /// When tick 0 is due.
+    start: Nanos,
     /// How far the contacts of each region have been heard.
     heard: Vec<Tick>,
     /// Ticks by which backups were behind at wake-ups, and how many wake-ups.
@@ -97,6 +112,13 @@ impl Universe {
         let world = Arc::new(world);
         let mut rng = Rng::stream(config.seed, 4);
         let gateways = if config.clients > 0 { vec![GatewayId(0)] } else { Vec::new() };
+        if config.control.is_some() && count < 2 {
+            return Err(UniverseError::Usage(
+                "a coordinator needs two servers or more: one keeps what the other has".to_owned(),
+            ));
+        }
+        let durable = config.faults.need_backups() || config.control.is_some();
+        let mut node_configs = Vec::with_capacity(count);
         let mut nodes: Vec<Node> = Vec::with_capacity(count);
         for i in 0..count {
             let mut node_config = NodeConfig::new(RegionId(i as u16));
@@ -108,22 +130,26 @@ impl Universe {
             }
             node_config.planted = config.planted;
             node_config.log = config.checked;
-            node_config.durable = config.faults.need_backups();
+            node_config.durable = durable;
             node_config.contacts = config.contacts;
             if config.faults.has(Fault::Full) && i == 0 {
                 let node = Node::new(node_config.clone(), world.clone(), 1, map.clone(), Tick(0));
                 node_config.bodies_max = node.hosted_count() + rng.below(3) as usize;
             }
+            node_configs.push(node_config.clone());
             nodes.push(Node::new(node_config, world.clone(), 1, map.clone(), Tick(0)));
         }
         let gateway = gateways
             .iter()
             .map(|&id| {
-                let durable = config.faults.need_backups();
                 let config = GatewayConfig { id, durable, ..GatewayConfig::default() };
                 Gateway::new(config, Vec::new(), world.clone(), 1, map.clone())
             })
             .collect();
+        let control = config.control.as_ref().map(|control| {
+            let members = (count, gateways.len());
+            Control::new(control, &world, &map, members, (config.seed, &config.faults), config.ticks)
+        });
         let mut universe = Universe {
             network: match config.link {
                 Some(model) => Network::exact(model, config.seed),
@@ -136,8 +162,17 @@ impl Universe {
             gateway_phase: rng.below(PHASE_MAX),
             asleep_until: vec![0; count],
             hashes: vec![None; count],
-            recovery: Recovery::new(config.faults.need_backups(), config.planted, count),
-            balance: config.balance.as_ref().map(|balance| Balance::new(balance, &world, &config.aura, count)),
+            recovery: Recovery::new(durable, config.planted, count),
+            balance: config.balance.map(|mut balance| {
+                if config.control.is_some() {
+                    let usual = balance.planner_for(&world, &config.aura);
+                    balance.planner = Some(PlannerConfig { lead_ticks: ORDER_LEAD_TICKS, ..usual });
+                }
+                Balance::new(&balance, &world, &config.aura, count)
+            }),
+            control,
+            node_configs,
+            start: 0,
             heard: vec![Tick(0); count],
             lag: (0, 0),
             world,
@@ -154,7 +189,7 @@ impl Universe {
             outcome: Outcome { costs: vec![NodeCost::default(); count], ..Outcome::default() },
             config,
         };
-        universe.begin();
+        universe.begin()?;
         Ok(universe)
     }
 
@@ -163,7 +198,7 @@ impl Universe {
         let last = Tick(self.config.ticks);
         let proof_from = Tick(self.config.ticks * 7 / 10);
         let end = last + if self.config.checked { SETTLE_TICKS } else { 0 };
-        while self.tick < end {
+        while self.tick < end || (self.tick < end + WHOLE_TICKS_MAX && self.awaits_wholeness()) {
             self.advance();
             progress(self.tick);
             if self.config.checked {
@@ -180,14 +215,19 @@ impl Universe {
             if self.tick == last {
                 self.network.heal();
                 self.recovery.rest();
+                self.control.iter_mut().for_each(Control::rest);
                 self.players.rest();
             }
         }
         self.conclude()
     }
 
-    fn begin(&mut self) {
-        for i in 0..self.nodes.len() {
+    fn begin(&mut self) -> Result<(), UniverseError> {
+        if self.control.is_some() {
+            self.recovery.await_processes();
+            self.assemble()?;
+        }
+        for i in 0..if self.control.is_none() { self.nodes.len() } else { 0 } {
             self.watch(i);
             let process = self.recovery.regions[i].process;
             let first = self.wake_time(Tick(1)) + self.phases[i];
@@ -200,6 +240,7 @@ impl Universe {
                 self.gateway[g].connect(ClientId(c as u32)).expect("a fresh gateway has room");
             }
         }
+        Ok(())
     }
 
     /// The tick of the timeline that has passed.
@@ -262,6 +303,9 @@ impl Universe {
 
     /// Tells everybody of the next partition. It takes effect at its own tick, which should lie ahead.
     pub fn repartition(&mut self, map: PartitionMap) {
+        if self.control.is_some() {
+            return self.order_change(Change::Map(map));
+        }
         self.map = map.clone();
         self.announce(&Change::Map(map.clone()));
         self.gateway.iter_mut().for_each(|gateway| gateway.set_map(map.clone()));
@@ -313,11 +357,12 @@ impl Universe {
             }
             (Actor::Backup(i), Happening::Frame(bytes)) => {
                 let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
-                for answer in self.recovery.hear(usize::from(i), frame) {
+                for answer in self.recovery.hear(usize::from(i), APART, frame) {
                     self.send(to, actor(answer.to), &answer.encode().into());
                 }
                 self.observe(usize::from(i), Vec::new());
             }
+            (to, Happening::Control(event)) => self.control_event(to, event),
             (Actor::Gateway(g), Happening::Wake) => self.wake_gateway(usize::from(g)),
             (Actor::Gateway(g), Happening::Frame(bytes)) => {
                 let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
@@ -340,16 +385,17 @@ impl Universe {
             }
             return;
         }
-        let (now, due) = (self.now, Tick(self.now / self.tick_ns()));
+        let (now, due) = (self.now, self.due());
+        let last = self.runs_to(i, process, due);
         let Some(zombie) = self.recovery.zombie(i, process) else { return };
         let mut frames = Vec::new();
         let mut next_wake = zombie.asleep_until;
         if now >= zombie.asleep_until {
-            frames = zombie.wake(due);
+            frames = zombie.wake(last);
             next_wake = self.config.frame_ns.map_or(self.wake_time(due.next()) + self.phases[i], |frame| now + frame);
         }
         for frame in frames {
-            self.send(Actor::Node(i as u16), actor(frame.to), &frame.encode().into());
+            self.post(Actor::Node(i as u16), process, frame.to, &frame.encode().into());
         }
         self.queue.push(next_wake, (Actor::Node(i as u16), Happening::WakeProcess(process)));
     }
@@ -360,12 +406,13 @@ impl Universe {
             self.queue.push(self.asleep_until[i], (Actor::Node(i as u16), Happening::WakeProcess(process)));
             return;
         }
-        let due = Tick(self.now / self.tick_ns());
+        let due = self.due();
+        let last = self.runs_to(i, process, due);
         let node = &mut self.nodes[i];
         node.set_clock(self.now / 1_000);
         node.wake(self.now / 1_000);
-        let mut next = node.first_due(due);
-        while next <= due {
+        let mut next = node.first_due(last);
+        while next <= last {
             let mut spent = None;
             if self.config.measured {
                 let (tick_ns, step_ns) = timed_tick(node, next);
@@ -394,12 +441,12 @@ impl Universe {
             self.checkers.depart(&self.nodes[i], &frames);
         }
         let from = Actor::Node(i as u16);
-        let sent: Vec<(Actor, Arc<[u8]>)> = frames.iter().map(|f| (actor(f.to), f.encode().into())).collect();
+        let sent: Vec<(Address, Arc<[u8]>)> = frames.iter().map(|f| (f.to, f.encode().into())).collect();
         if let Some(start) = start {
             self.worked(i, start.elapsed().as_nanos() as u64);
         }
         for (to, bytes) in sent {
-            self.send(from, to, &bytes);
+            self.post(from, process, to, &bytes);
         }
         self.report_load(i);
         self.watch(i);
@@ -411,12 +458,13 @@ impl Universe {
     }
 
     fn wake_gateway(&mut self, g: usize) {
-        let due = Tick(self.now / self.tick_ns());
+        let due = self.due();
         let mut outputs = Outputs::default();
         self.gateway[g].tick(due, &mut outputs);
         let from = Actor::Gateway(g as u16);
+        let process = self.process_of(from);
         for frame in &outputs.frames {
-            self.send(from, actor(frame.to), &frame.encode().into());
+            self.post(from, process, frame.to, &frame.encode().into());
         }
         for (client, message) in outputs.messages {
             let to = Actor::Client(client.0);
@@ -433,6 +481,15 @@ impl Universe {
         }
         let next_wake = self.wake_time(due.next()) + self.gateway_phase;
         self.queue.push(next_wake, (from, Happening::Wake));
+    }
+
+    /// Sends a frame to whoever has this address: as the process of its sender knows, where there are processes.
+    fn post(&mut self, from: Actor, process: u32, to: Address, bytes: &Arc<[u8]>) {
+        if self.control.is_some() {
+            self.dispatch(process, to, bytes);
+        } else {
+            self.send(from, actor(to), bytes);
+        }
     }
 
     fn send(&mut self, from: Actor, to: Actor, bytes: &Arc<[u8]>) {
@@ -460,6 +517,9 @@ impl Universe {
 
     /// Lets the planner look, and announces what it makes.
     fn plan_partition(&mut self) {
+        if !self.is_announced() {
+            return;
+        }
         let Some(balance) = &mut self.balance else { return };
         let Some(next) = balance.plan(self.tick, &self.map) else { return };
         self.outcome.plans += 1;
@@ -473,12 +533,6 @@ impl Universe {
     /// Lets the planned faults of this tick strike.
     fn strike(&mut self) {
         let tick = self.tick.0;
-        for blow in self.plan.partitions.iter().filter(|blow| blow.tick == tick) {
-            self.network.cut_off(Actor::Node(blow.server), self.now + blow.lasts);
-        }
-        for blow in self.plan.stalls.iter().filter(|blow| blow.tick == tick) {
-            self.asleep_until[usize::from(blow.server)] = self.now + blow.lasts;
-        }
         for _ in 0..self.plan.maps.iter().filter(|at| **at == tick).count() {
             self.move_a_boundary();
         }
@@ -486,6 +540,15 @@ impl Universe {
             self.reset();
         }
         self.plan_partition();
+        if self.control.is_some() {
+            return self.strike_processes();
+        }
+        for blow in self.plan.partitions.iter().filter(|blow| blow.tick == tick) {
+            self.network.cut_off(Actor::Node(blow.server), self.now + blow.lasts);
+        }
+        for blow in self.plan.stalls.iter().filter(|blow| blow.tick == tick) {
+            self.asleep_until[usize::from(blow.server)] = self.now + blow.lasts;
+        }
         self.lose_processes();
     }
 
@@ -527,6 +590,11 @@ impl Universe {
     /// Makes the backup of a region its server, and returns the former one.
     fn take_over(&mut self, i: usize) -> Option<Node> {
         let node = self.recovery.promote(i, self.nodes[i].epoch())?;
+        Some(self.install(i, node))
+    }
+
+    /// Has a region served by this server from now on, and returns the former one.
+    fn install(&mut self, i: usize, node: Node) -> Node {
         let former = std::mem::replace(&mut self.nodes[i], node);
         self.nodes[i].contacts_heard(self.heard[i]);
         self.asleep_until[i] = 0;
@@ -536,7 +604,7 @@ impl Universe {
         let process = self.recovery.regions[i].process;
         let first = self.wake_time(self.tick) + self.phases[i];
         self.queue.push(first.max(self.now), (Actor::Node(i as u16), Happening::WakeProcess(process)));
-        Some(former)
+        former
     }
 
     fn move_a_boundary(&mut self) {
@@ -553,12 +621,17 @@ impl Universe {
         let width_min = 4.0 * self.world.radius_max + 2.0 * horizon.depth_m();
         let effective = self.tick + LEAD_TICKS;
         if let Ok(moved) = self.map.move_cut(cut.index, at, width_min, effective) {
-            self.network.counts.map += 1;
+            let index = cut.index;
             let mut order = moved.order();
             if self.rng.chance(0.5) {
                 let (one, two) = (self.rng.below(order.len() as u64), self.rng.below(order.len() as u64));
                 order.swap(one as usize, two as usize);
             }
+            if self.control.is_some() {
+                let ranks = (order != moved.order()).then_some(order);
+                return self.order_boundary(index, at, width_min, ranks);
+            }
+            self.network.counts.map += 1;
             self.repartition(moved.with_ranks(&order, effective).unwrap_or(moved));
         }
     }
@@ -594,10 +667,14 @@ impl Universe {
     }
 
     fn reset(&mut self) {
-        self.network.counts.reset += 1;
-        self.era += 1;
         let at = self.tick + LEAD_TICKS;
         let first = PartitionMap::from_layout(&self.world.layout).expect("the layout was good at the start");
+        if self.control.is_some() {
+            let (era, world) = (self.era + 1, self.world.clone());
+            return self.order_change(Change::Load { at, era, world, map: first });
+        }
+        self.network.counts.reset += 1;
+        self.era += 1;
         let map = first.succeed(at);
         self.map = map.clone();
         self.announce(&Change::Load { at, era: self.era, world: self.world.clone(), map: map.clone() });
@@ -652,18 +729,25 @@ impl Universe {
         self.config.faults == Faults::default() && self.outcome.breaches.is_empty()
     }
 
+    /// True while it is worth waiting for a coordinator to mend what was struck.
+    fn awaits_wholeness(&self) -> bool {
+        self.config.checked && self.checkers.found().is_empty() && !self.is_settled()
+    }
+
     fn inspect_seams(&mut self) {
         let scene = self.checkers.scene(self.tick, &self.nodes, &self.gateway, &self.clients, &self.recovery);
         self.checkers.inspect_seams(&scene);
     }
 
     fn inspect(&mut self) {
+        self.name_heirs();
         let scene = self.checkers.scene(self.tick, &self.nodes, &self.gateway, &self.clients, &self.recovery);
         self.checkers.inspect(&scene);
     }
 
     fn conclude(mut self) -> Outcome {
         if self.config.checked {
+            self.name_heirs();
             let scene = self.checkers.scene(self.tick, &self.nodes, &self.gateway, &self.clients, &self.recovery);
             self.checkers.conclude(&scene);
             for (proof, node) in self.proofs.iter().zip(&self.nodes) {
@@ -687,6 +771,7 @@ impl Universe {
         outcome.ticks_lost = self.nodes.iter().map(|node| node.counters().ticks_lost).sum();
         outcome.refused = self.nodes.iter().map(|node| node.counters().refused).sum();
         outcome.promotions = self.recovery.promoted;
+        outcome.control = self.control.map(|control| control.counts).unwrap_or_default();
         outcome.record_bytes = self.nodes.iter().map(|node| node.durability().bytes_sent).sum();
         outcome.kept_lag_ticks_mean = self.lag.0 as f64 / self.lag.1.max(1) as f64;
         outcome.hosted = self.nodes.iter().map(Node::hosted_count).collect();
@@ -699,7 +784,12 @@ impl Universe {
     }
 
     fn wake_time(&self, tick: Tick) -> Nanos {
-        tick.0 * self.tick_ns()
+        self.start + tick.0 * self.tick_ns()
+    }
+
+    /// The last tick that is due.
+    fn due(&self) -> Tick {
+        Tick(self.now.saturating_sub(self.start) / self.tick_ns())
     }
 }
 

@@ -5,7 +5,8 @@ use crate::change::Change;
 
 impl Plan<'_> {
     /// A server that takes over begins at the last tick that its backup has, and must be told every change after that.
-    /// So a change stays announced until every server, and every backup that might be promoted, has its tick.
+    /// So a change stays announced until every server, and every backup that might be promoted, has its tick. That is
+    /// also one that is still being given everything: what it is given may be from before the change.
     pub(super) fn settle_changes(&mut self) {
         let Some(first) = self.roster.changes.first() else { return };
         let reached = self.roster.held().all(|(id, region)| {
@@ -17,7 +18,7 @@ impl Plan<'_> {
             let has = |tick| tick >= first.at();
             tick.is_some_and(has)
                 && report.is_some()
-                && (!region.protected || kept.is_some_and(|report| report.kept.is_some_and(has)))
+                && kept.map_or(!region.protected, |report| report.kept.is_some_and(has))
         });
         if !reached || self.tick() < first.at() {
             return;

@@ -42,6 +42,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) answers: Vec<(u64, Result<(), OrderError>)>,
     /// A number was needed and there are none left.
     pub(crate) exhausted: bool,
+    /// Something is planned already that is not in the store, so nobody can have heard of it.
+    news: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -55,13 +57,14 @@ impl<'a> Plan<'a> {
             }
         }
         let (refusals, answers) = (Vec::new(), Vec::new());
-        let mut plan = Plan { facts, roster: stored.clone(), loads, refusals, answers, exhausted: false };
+        let mut plan = Plan { facts, roster: stored.clone(), loads, refusals, answers, exhausted: false, news: false };
         plan.admit();
         plan.note_drains();
         plan.note_protection();
         plan.place_first();
         plan.carry_out_orders();
         plan.recover();
+        plan.news = plan.roster != *stored;
         plan.move_on();
         plan.give_seats();
         plan.dismiss();

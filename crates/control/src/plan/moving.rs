@@ -1,5 +1,7 @@
 //! Planned changes of server: the next one keeps the backup first, the present one stops after a named tick, and only
-//! then is the backup promoted. Nothing is undone, and at every moment a crash is survived as well as before.
+//! then is the backup promoted. Nothing is undone. While the next one is given everything, nobody else has it, so a
+//! backup is replaced only for a server that has heard of the plan: one that died before the plan was made, and is not
+//! missed yet, still has the backup that it had.
 
 use nimbus_model::RegionId;
 
@@ -66,10 +68,16 @@ impl Plan<'_> {
 
     /// A region is to be served by another process.
     pub(super) fn begin_move(&mut self, id: RegionId, to: Incarnation) {
-        let Some(region) = self.roster.regions.get_mut(&id) else { return };
-        let moving = Move { to, stop_after: None };
-        region.moving = Some(moving);
-        self.step(id, moving);
+        if let Some(region) = self.roster.regions.get_mut(&id) {
+            region.moving = Some(Move { to, stop_after: None });
+        }
+    }
+
+    /// The server of a region has heard of everything that is planned, so it was alive when that was in the store.
+    fn is_informed(&self, id: RegionId) -> bool {
+        let server = self.roster.regions.get(&id).map(|region| region.server);
+        let voice = server.and_then(|server| self.facts.heard.voice(server));
+        !self.news && voice.is_some_and(|voice| voice.revision >= self.roster.revision)
     }
 
     fn step(&mut self, id: RegionId, moving: Move) {
@@ -79,6 +87,7 @@ impl Plan<'_> {
         let stop_at = horizon.map_or(stop_at, |last| stop_at.min(last));
         let ready = self.is_ready(moving.to);
         let served = self.is_served(id);
+        let informed = self.is_informed(id);
         let Some(region) = self.roster.regions.get_mut(&id) else { return };
         if !ready || !served || region.server == moving.to {
             // Somebody fell silent, or the target wants to leave itself. The server goes on as if nothing had been.
@@ -86,7 +95,9 @@ impl Plan<'_> {
             return;
         }
         let Some(seat) = region.backup.filter(|seat| seat.process == moving.to) else {
-            self.seat(id, Some(moving.to));
+            if informed {
+                self.seat(id, Some(moving.to));
+            }
             return;
         };
         if !region.protected {
@@ -139,7 +150,7 @@ impl Plan<'_> {
             let elsewhere = region.backup.is_some_and(|seat| !keeps(&seat.process));
             other != id && elsewhere && !region.protected && self.is_served(other)
         });
-        if unprotected {
+        if unprotected || !self.is_informed(id) {
             return;
         }
         match self.idlest(Some(region.server)) {

@@ -505,13 +505,33 @@ fn a_move_whose_target_dies_is_taken_back() {
     let mut desk = Desk::started(config(1, 3), 3);
     desk.run(1_500);
     desk.order(Order::Move { region: RegionId(0), to: "n2".into() });
-    desk.run(ROUND_MS);
+    desk.run(2 * ROUND_MS);
     assert!(desk.roster().regions[&RegionId(0)].moving.unwrap().stop_after.is_some());
     desk.alive.remove(&Incarnation(3));
     desk.obedient = false;
     desk.run(600);
     let region = desk.roster().regions[&RegionId(0)].clone();
     assert_eq!((region.server, region.epoch, region.moving), (Incarnation(1), 1, None));
+}
+
+#[test]
+fn a_server_that_died_a_moment_ago_keeps_its_backup() {
+    let mut desk = Desk::started(config(1, 3), 3);
+    desk.run(1_500);
+    desk.alive.remove(&Incarnation(1));
+    assert_eq!(desk.order(Order::Move { region: RegionId(0), to: "n2".into() }), Some(Ok(())), "nobody misses it yet");
+    desk.run(400);
+    assert_eq!(desk.table()[0], (1, 1, Some((2, 1))));
+    desk.run(200);
+    assert_eq!(desk.table()[0], (2, 2, Some((3, 2))), "and so it is not lost");
+    let mut desk = Desk::started(config(1, 3), 3);
+    desk.run(1_500);
+    desk.alive.remove(&Incarnation(1));
+    assert_eq!(desk.order(Order::Drain("n1".into())), Some(Ok(())));
+    desk.run(400);
+    assert_eq!(desk.table()[0], (1, 1, Some((2, 1))), "the same when its backup wants to leave");
+    desk.run(200);
+    assert_eq!(desk.table()[0], (2, 2, Some((3, 2))));
 }
 
 // Changes of the whole world.
@@ -633,6 +653,20 @@ fn a_change_stays_announced_until_every_server_has_heard_of_it() {
     desk.run(4_000);
     assert_eq!(desk.roster().changes.len(), 1, "they are beyond its tick and did not make it");
     desk.deaf = false;
+    desk.run(200);
+    assert_eq!((desk.roster().changes.len(), desk.roster().era), (0, 2));
+}
+
+#[test]
+fn a_change_stays_announced_while_a_backup_is_given_what_was_before_it() {
+    let mut desk = Desk { slow: true, ..Desk::started(config(2, 3), 2) };
+    desk.join("n2", 2);
+    desk.run(2_000);
+    assert!(desk.roster().held().all(|(_, region)| !region.protected && region.backup.is_some()));
+    assert_eq!(desk.order(Order::Load { world: "domino".into(), map: genesis(2).map }), Some(Ok(())));
+    desk.run(4_000);
+    assert_eq!(desk.roster().changes.len(), 1, "it may be promoted as soon as it has all of what was");
+    desk.slow = false;
     desk.run(200);
     assert_eq!((desk.roster().changes.len(), desk.roster().era), (0, 2));
 }

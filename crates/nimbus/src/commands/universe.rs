@@ -4,7 +4,9 @@ use anyhow::anyhow;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nimbus::node::{Planted, Policy};
-use nimbus::universe::{BalanceConfig, Faults, Misplan, Outcome, Swarm, Universe as Cluster, UniverseConfig};
+use nimbus::universe::{
+    BalanceConfig, ControlConfig, Faults, Mismanage, Misplan, Outcome, Swarm, Universe as Cluster, UniverseConfig,
+};
 use std::thread::available_parallelism;
 
 use crate::exit::Verdict;
@@ -54,6 +56,12 @@ pub(crate) struct Universe {
     /// Let the planner of boundaries make a known mistake, to see that it is noticed
     #[arg(long, value_parser = misplan, requires = "balance")]
     misplan: Option<Misplan>,
+    /// A coordinator decides which process serves and keeps what; without it, backups take over by decree
+    #[arg(long)]
+    control: bool,
+    /// Let the coordinator make a known mistake, to see that it is noticed
+    #[arg(long, value_parser = mismanage, requires = "control")]
+    mismanage: Option<Mismanage>,
     /// Build in a known mistake, to see that it is noticed
     #[arg(long, value_parser = planted)]
     plant: Option<Planted>,
@@ -87,6 +95,7 @@ impl Universe {
         let (budget_us, planted, measured) = (self.budget, self.misplan, self.measured);
         let balance = BalanceConfig { planner: None, budget_us, planted, measured };
         config.balance = self.balance.then_some(balance);
+        config.control = self.control.then_some(ControlConfig { planted: self.mismanage });
         config.measured = self.measured;
         config
     }
@@ -156,6 +165,14 @@ fn tell(outcome: &Outcome) {
             outcome.kept_lag_ticks_mean, outcome.record_bytes, outcome.promotions
         );
     }
+    let control = outcome.control;
+    if control.revisions > 0 {
+        println!(
+            "rosters {}, coordinator stopped {}, {} processes fenced, {} regions moved, {} frames of former servers, \
+             {} changes heard late",
+            control.revisions, control.stops, control.fenced, control.moves, control.misplaced, control.late_changes
+        );
+    }
     let faults = nimbus::universe::Fault::ALL.iter().filter(|(_, fault)| outcome.faults.of(*fault) > 0);
     let faults: Vec<String> = faults.map(|(name, fault)| format!("{name} {}", outcome.faults.of(*fault))).collect();
     println!("faults {}", if faults.is_empty() { "none".to_owned() } else { faults.join(", ") });
@@ -201,6 +218,11 @@ fn command_line(config: &UniverseConfig) -> String {
         let planted = Misplan::ALL.iter().find(|(_, planted)| Some(*planted) == balance.planted);
         line += &planted.map_or(String::new(), |(name, _)| format!(" --misplan {name}"));
     }
+    if let Some(control) = config.control {
+        line += " --control";
+        let planted = Mismanage::ALL.iter().find(|(_, planted)| Some(*planted) == control.planted);
+        line += &planted.map_or(String::new(), |(name, _)| format!(" --mismanage {name}"));
+    }
     if let Some((name, _)) = Planted::ALL.iter().find(|(_, planted)| Some(*planted) == config.planted) {
         line += &format!(" --plant {name}");
     }
@@ -226,6 +248,12 @@ pub(crate) fn policy(name: &str) -> Result<Policy, String> {
 fn planted(name: &str) -> Result<Planted, String> {
     let known = || Planted::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let found = Planted::ALL.iter().find(|(known, _)| *known == name);
+    found.map(|(_, planted)| *planted).ok_or_else(|| format!("write one of: {}", known()))
+}
+
+fn mismanage(name: &str) -> Result<Mismanage, String> {
+    let known = || Mismanage::ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let found = Mismanage::ALL.iter().find(|(known, _)| *known == name);
     found.map(|(_, planted)| *planted).ok_or_else(|| format!("write one of: {}", known()))
 }
 

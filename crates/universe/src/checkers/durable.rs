@@ -16,7 +16,7 @@ pub(super) fn conclude(scene: &Scene<'_>, broken: &mut Vec<Broken>) {
             broken.push(Broken(RULE, format!("nobody has taken over r{i}")));
             continue;
         }
-        let Some((backup, kept)) = region.backup.as_ref().and_then(|backup| Some((backup, backup.kept()?))) else {
+        let Some((backup, kept)) = region.backup().and_then(|backup| Some((backup, backup.kept()?))) else {
             broken.push(Broken(RULE, format!("the backup of r{i} has nothing")));
             continue;
         };

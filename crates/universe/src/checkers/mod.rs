@@ -11,16 +11,19 @@ mod contact_turns;
 mod durable;
 mod mirror;
 mod missed_ticks;
+mod never_lost;
 mod one_owner;
 mod one_partition;
+mod one_server;
 mod queues;
 mod replay;
 mod sound_state;
 mod stamps;
+mod stored_first;
 mod thrashing;
 
 use nimbus_client::Client;
-use nimbus_control::PlannerConfig;
+use nimbus_control::{Incarnation, PlannerConfig, Roster};
 use nimbus_gateway::Gateway;
 use nimbus_model::{Nid, RegionId, Tick};
 use nimbus_node::{Change, ContactTick, Event, Node, Policy};
@@ -28,6 +31,7 @@ use nimbus_space::PartitionMap;
 use nimbus_wire::Frame;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 
 pub(crate) use replay::ReplayProof;
 
@@ -81,6 +85,7 @@ pub(crate) struct Checkers {
     thrashing: thrashing::Thrashing,
     contact_turns: contact_turns::ContactTurns,
     one_partition: one_partition::OnePartition,
+    one_server: one_server::OneServer,
     boundaries: boundaries::Boundaries,
     found: Vec<Violation>,
 }
@@ -141,6 +146,40 @@ impl Checkers {
         let mut broken = Vec::new();
         self.boundaries.observe(tick, before, after, config, &mut broken);
         self.note(tick, broken);
+    }
+
+    /// A roster got into the store.
+    pub(crate) fn observe_stored(&mut self, tick: Tick, roster: &Roster) {
+        let mut broken = Vec::new();
+        self.one_server.stored(roster, &mut broken);
+        never_lost::stored(roster, &mut broken);
+        self.note(tick, broken);
+    }
+
+    /// A process acts on a roster; `stored` is what the store has had under its revision.
+    pub(crate) fn observe_acted_on(&mut self, tick: Tick, roster: &Roster, stored: Option<&Arc<Roster>>) {
+        let mut broken = Vec::new();
+        stored_first::acts_on(roster, stored, &mut broken);
+        self.note(tick, broken);
+    }
+
+    /// A process ends because it was told that it is no member.
+    pub(crate) fn observe_fenced(&mut self, tick: Tick, own: Incarnation, revision: u64, stored: Option<&Arc<Roster>>) {
+        let mut broken = Vec::new();
+        stored_first::fenced(own, revision, stored, &mut broken);
+        self.note(tick, broken);
+    }
+
+    /// A process begins to serve a region.
+    pub(crate) fn observe_service(&mut self, tick: Tick, region: RegionId, epoch: u32, process: u32) {
+        let mut broken = Vec::new();
+        self.one_server.begins(region, epoch, process, &mut broken);
+        self.note(tick, broken);
+    }
+
+    /// The control plane asked for what cannot be done.
+    pub(crate) fn blame_control(&mut self, tick: Tick, what: String) {
+        self.note(tick, vec![Broken("sound control", what)]);
     }
 
     /// Everything that lives in the newest era.
@@ -206,6 +245,7 @@ impl Checkers {
         queues::conclude(scene, &mut broken);
         mirror::conclude(scene, &self.one_owner, &mut broken);
         durable::conclude(scene, &mut broken);
+        one_partition::conclude(scene, &mut broken);
         self.contact_turns.conclude(scene, &mut broken);
         self.note(scene.tick, broken);
     }

@@ -1,7 +1,8 @@
-//! A partition is in force from its own tick on, everywhere: no two servers at one tick go by different ones.
+//! A partition is in force from its own tick on, everywhere: no two servers at one tick go by different ones, unless one
+//! could not hear of it in time.
 
 use nimbus_model::Tick;
-use nimbus_node::Change;
+use nimbus_node::{Change, Node};
 use std::collections::VecDeque;
 
 use super::{Broken, Scene};
@@ -47,7 +48,8 @@ impl OnePartition {
     }
 
     pub(super) fn inspect(&self, scene: &Scene<'_>, broken: &mut Vec<Broken>) {
-        for node in &scene.nodes {
+        let heard = |node: &&&Node| !scene.recovery.regions[usize::from(node.region().0)].behind;
+        for node in scene.nodes.iter().filter(heard) {
             let (epoch, now) = (node.map().epoch(), node.now());
             if let Some(expected) = self.in_force(now).filter(|expected| *expected != epoch) {
                 let what = format!("{} goes by partition {epoch} at tick {now}, not by {expected}", node.region());
@@ -62,6 +64,13 @@ impl OnePartition {
             Some(epoch) if !next.loads => Some(next.epoch.max(epoch)),
             _ => Some(next.epoch),
         })
+    }
+}
+
+/// In the end nobody has yet to hear of a change.
+pub(super) fn conclude(scene: &Scene<'_>, broken: &mut Vec<Broken>) {
+    for (i, _) in scene.recovery.regions.iter().enumerate().filter(|(_, region)| region.behind) {
+        broken.push(Broken(RULE, format!("r{i} was never told of a change")));
     }
 }
 
