@@ -416,6 +416,11 @@ impl Node {
                 self.counters.left = 0;
                 self.follow_map();
                 self.populate();
+                // One that hears of it too late makes up for what the world has done since.
+                for late in at.next().0..self.now.0 {
+                    self.inject(Tick(late));
+                    self.push_scripted(Tick(late), Tick(late), |_| true);
+                }
             }
         }
     }
