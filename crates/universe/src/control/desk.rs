@@ -1,7 +1,7 @@
 //! The coordinator as a process: it stops, and starts again from what the store has.
 
 use nimbus_control::{Beginning, Config, Coordinator, Genesis, Input, Output};
-use nimbus_model::World;
+use nimbus_model::{RegionId, World};
 use nimbus_space::PartitionMap;
 use std::sync::Arc;
 
@@ -24,10 +24,12 @@ pub(crate) struct Desk {
 impl Desk {
     /// A coordinator that has not started.
     pub(crate) fn new(config: &ControlConfig, world: &World, map: &PartitionMap, processes: usize) -> Desk {
+        let all = (0..processes).map(|i| RegionId(i as u16));
         let genesis = Genesis {
             cluster: "universe".to_owned(),
             world: WORLD.to_owned(),
             map: Arc::new(map.clone()),
+            spare: all.filter(|region| !map.regions().contains(region)).collect(),
             tick_hz: world.tick_hz,
             standing: Beginning::NEW,
         };
