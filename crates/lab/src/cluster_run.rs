@@ -48,7 +48,7 @@ impl ClusterPlan {
         Cast { nodes: self.nodes, gateways: 1, relayed }
     }
 
-    fn world(&self) -> Result<World, LabError> {
+    pub(crate) fn world(&self) -> Result<World, LabError> {
         let params = SceneParams { servers: self.regions, seed: 1, scale: self.scale };
         let world = nimbus_scenes::build(self.scene, &params);
         world.map_err(|error| LabError::Failed(format!("there is no such scene: {error}")))

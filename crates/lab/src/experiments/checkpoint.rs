@@ -1,6 +1,6 @@
 //! A cluster writes down its whole world while it runs, and goes on from that on other numbers of servers.
 
-use nimbus_model::Tick;
+use nimbus_model::{Tick, World};
 use serde::Deserialize;
 
 use crate::cluster_run::{ClusterPlan, ClusterRun, is_possible, unix_us};
@@ -36,18 +36,30 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     if !is_possible() {
         return Err(LabError::Failed("this experiment needs /proc to find processes".to_owned()));
     }
-    let (bodies, scale, times) = if options.quick { (1_000, 0.5, 2) } else { (10_000, 5.0, 5) };
+    let (bodies, times) = if options.quick { (1_000, 2) } else { (10_000, 5) };
     let place = std::env::temp_dir().join(format!("nimbus-checkpoints-{}-{}", std::process::id(), unix_us()));
     let more = format!("checkpoints = {:?}", place.display().to_string());
-    let plan = ClusterPlan { scene: "shower", scale, regions: NODES as u16, nodes: NODES, more };
+    let plan = ClusterPlan { scene: "shower", scale: 1.0, regions: NODES as u16, nodes: NODES, more };
     let outcome = measure(&plan, bodies, times, progress);
     // What is left of it is of no use.
     _ = std::fs::remove_dir_all(&place);
     outcome
 }
 
+/// The same shower, with so many bodies after twenty seconds.
+fn crowd(mut world: World, bodies: usize) -> World {
+    // The first half of its injections fill it, the others go on for ever, slowly.
+    let first = world.injections.len() / 2;
+    for injection in &mut world.injections[..first] {
+        injection.count = (bodies.div_ceil(first)) as u32;
+        injection.per_second = injection.count as f32 / 20.0;
+    }
+    world
+}
+
 fn measure(plan: &ClusterPlan, bodies: usize, times: usize, progress: &mut Progress<'_>) -> Result<Report, LabError> {
-    let cluster = ClusterRun::start(plan)?;
+    let world = crowd(plan.world()?, bodies);
+    let cluster = ClusterRun::start_nodes(world, NODES, &plan.more)?;
     cluster.until_protected(NODES)?;
     loop {
         let count = cluster.until_counted()?;
