@@ -1,6 +1,7 @@
 //! A world that begins on one node of a real cluster, is shared with idle ones while there is much to do, survives the death of
 //! one of them, and is gathered again when there is little.
 
+#![allow(clippy::disallowed_methods, reason = "real processes take real time")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod support;

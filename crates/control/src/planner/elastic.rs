@@ -145,7 +145,7 @@ impl Elastic {
     fn may_split(&self, region: RegionId, now: Tick, settle_ticks: u64) -> bool {
         self.helped
             .get(&region)
-            .is_none_or(|helped| helped.vain == 0 || now >= helped.at + (WAITS * settle_ticks << helped.vain))
+            .is_none_or(|helped| helped.vain == 0 || now >= helped.at + ((WAITS * settle_ticks) << helped.vain))
     }
 
     /// The first region that has no place, is heard, and has nothing left.
