@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(found(&split(&two, 2, 50.0, 90), &two), 1, "too soon");
         assert_eq!(found(&split(&two, 2, 5.0, 140), &two), 1, "too narrow");
         assert_eq!(found(&two.merge(0, Tick(90)).unwrap(), &two), 1, "gone too soon");
-        assert_eq!(found(&split(&split(&two, 2, 50.0, 140), 2, 25.0, 140), &two), 1, "two at once");
+        assert_eq!(found(&split(&split(&two, 2, 50.0, 140), 3, 25.0, 140), &two), 1, "two at once");
     }
 
     #[test]
