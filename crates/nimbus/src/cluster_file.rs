@@ -1,6 +1,6 @@
 //! The file that describes a cluster.
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use nimbus::model::{RegionId, Vec3, World};
 use nimbus::node::{AuraConfig, Horizon};
 use nimbus::runtime::checkpoints::{Checkpoints, Restored};
@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::commands::run::budget_us;
 use crate::relay_table::{self, RelayEntry};
 use crate::worlds;
 
@@ -203,7 +204,7 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
             (world, PartitionMap::even(&places, regions, width_min)?)
         }
     };
-    let beyond = map.regions().last().map_or(0, |last| last.0 + 1);
+    let beyond = map.regions().last().map_or(0, |last| last.0.saturating_add(1));
     let spare = (0..file.spare).map(|i| RegionId(beyond.saturating_add(i))).collect();
     let relay = relay_table::relay(file.relay, &places).with_context(|| path.display().to_string())?;
     let setup = ClusterSetup {
@@ -238,8 +239,7 @@ fn budget(balance: bool, spare: u16, budget_ms: Option<f32>) -> anyhow::Result<O
         None if spare == 0 => Ok(None),
         Some(_) if spare == 0 => bail!("`budget_ms` needs `spare`, the number of regions that may help"),
         None => Ok(Some(BUDGET_US)),
-        Some(ms) if (0.1..=1_000.0).contains(&ms) => Ok(Some((ms * 1e3) as u32)),
-        Some(ms) => bail!("`budget_ms` is {ms}; write a number between 0.1 and 1000"),
+        Some(ms) => budget_us(ms).map(Some).map_err(|why| anyhow!("`budget_ms` is {ms}: {why}")),
     }
 }
 

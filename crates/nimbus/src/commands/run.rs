@@ -58,9 +58,13 @@ impl Run {
 /// Servers that share a world in a burst, unless told.
 const BURST_SERVERS: u16 = 4;
 
-/// A budget in milliseconds, as microseconds.
+/// A budget as it is written on the command line.
 fn budget(text: &str) -> Result<u32, String> {
-    let ms: f32 = text.parse().map_err(|_| "write milliseconds, for example 4 or 2.5".to_owned())?;
+    budget_us(text.parse().map_err(|_| "write milliseconds, for example 4 or 2.5".to_owned())?)
+}
+
+/// What a tick may cost, in microseconds.
+pub(crate) fn budget_us(ms: f32) -> Result<u32, String> {
     let sound = (0.1..=1_000.0).contains(&ms);
     if sound { Ok((ms * 1e3) as u32) } else { Err("a budget lies between 0.1 and 1000 milliseconds".to_owned()) }
 }

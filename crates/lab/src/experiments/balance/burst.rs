@@ -192,12 +192,7 @@ fn judge(rows: &[Row], found: &Found, quick: bool) -> Summary {
          in the end {left} region has it all; {} rules broken.",
         found.violations.len()
     );
-    let verdict = match (short.is_empty(), quick) {
-        (true, true) => "Every rule is kept; a quick run does not judge costs.".to_owned(),
-        (true, false) => "Every bar is met.".to_owned(),
-        (false, _) => format!("Short of: {}.", short.join("; ")),
-    };
-    Summary { passed: short.is_empty(), sentence: format!("{result} {verdict}") }
+    super::conclude(&result, &short, quick)
 }
 
 fn pictures(found: &Found) -> Vec<Plot> {

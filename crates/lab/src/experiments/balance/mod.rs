@@ -178,6 +178,11 @@ fn judge(rows: &[Row], found: &Found, quick: bool) -> Summary {
         100.0 * rest,
         found.violations.len()
     );
+    conclude(&result, &short, quick)
+}
+
+/// What is said of a result, given the bars that it falls short of.
+fn conclude(result: &str, short: &[String], quick: bool) -> Summary {
     let verdict = match (short.is_empty(), quick) {
         (true, true) => "Every rule is kept; a quick run does not judge costs.".to_owned(),
         (true, false) => "Every bar is met.".to_owned(),
