@@ -6,6 +6,7 @@
 //! not fit together, because one server was ahead of the other, it shows, and another tick has to be tried.
 
 use nimbus_model::{Group, Member, Nid, RegionId, Tick, World, coding};
+use nimbus_physics::Copied;
 use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, Item, Transfer, decode_group, encode_group};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use crate::config::NodeConfig;
 use crate::node::Node;
+use crate::reigns::Reigns;
 
 /// A group that has been given away and whose arrival is not acknowledged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,6 +51,30 @@ pub struct Part {
     epochs: Vec<u32>,
     under_way: Vec<UnderWay>,
     lanes: Vec<Lanes>,
+}
+
+/// What one server contributes, as the server wrote it down between two ticks.
+#[derive(Clone, Debug)]
+pub struct Contribution {
+    region: RegionId,
+    tick: Tick,
+    era: u16,
+    loaded_at: Tick,
+    copied: Copied,
+    hosted: Reigns,
+    under_way: Vec<UnderWay>,
+    lanes: Vec<Lanes>,
+}
+
+impl Contribution {
+    /// Puts it in order. The server that wrote it has no time for that; any thread has.
+    pub fn into_part(self) -> Part {
+        let Contribution { region, tick, era, loaded_at, copied, hosted, under_way, lanes } = self;
+        let mut bodies = copied.into_group();
+        bodies.members.retain(|member| hosted.contains(member.nid));
+        let epochs = bodies.members.iter().map(|member| hosted.get(member.nid).unwrap_or(1)).collect();
+        Part { region, tick, era, loaded_at, bodies, epochs, under_way, lanes }
+    }
 }
 
 /// A part as it is stored.
@@ -212,11 +238,9 @@ impl Checkpoint {
 }
 
 impl Node {
-    /// What this server contributes to a checkpoint after the tick that it has run last. A look: nothing changes.
-    pub fn contribution(&self) -> Part {
-        let mut bodies = self.physics.copy();
-        bodies.members.retain(|member| self.hosted.contains(member.nid));
-        let epochs = bodies.members.iter().map(|member| self.hosted.get(member.nid).unwrap_or(1)).collect();
+    /// What this server contributes to a checkpoint after the tick that it has run last. A look: nothing changes, and
+    /// whatever can wait is left to [`Contribution::into_part`].
+    pub fn contribution(&self) -> Contribution {
         let mut lanes: BTreeMap<RegionId, Lanes> = BTreeMap::new();
         let fresh = |peer| Lanes { peer, acknowledged: 0, mark: 0 };
         for (peer, acknowledged) in self.outbox.acknowledged() {
@@ -235,13 +259,13 @@ impl Node {
             }
             _ => None,
         });
-        Part {
+        Contribution {
             region: self.region(),
             tick: self.now,
             era: self.era,
             loaded_at: self.loaded_at,
-            bodies,
-            epochs,
+            copied: self.physics.copy(),
+            hosted: self.hosted.clone(),
             under_way: under_way.collect(),
             lanes: lanes.into_values().collect(),
         }

@@ -12,7 +12,7 @@ use crate::{ContactEvent, PhysicsWorld, warm_start};
 const CONTACTS_PER_BODY_MAX: usize = 64;
 
 /// Points of one touch that travel with it. The engine itself solves four.
-const POINTS_PER_CONTACT_MAX: usize = 8;
+pub(crate) const POINTS_PER_CONTACT_MAX: usize = 8;
 
 /// Greatest impulse that is believed, N s.
 const IMPULSE_MAX: f32 = 1e9;
@@ -81,18 +81,7 @@ impl PhysicsWorld {
         contacts
     }
 
-    /// The touches of bodies that are awake, each pair once, in no particular order.
-    pub(crate) fn awake_contacts(&self) -> impl Iterator<Item = ContactState> + '_ {
-        let awake = |nid: Nid| self.index.get(nid).is_some_and(|handle| !self.is_asleep(handle));
-        self.engine.narrow_phase.contact_pairs().filter(|pair| pair.has_any_active_contact()).filter_map(move |pair| {
-            let one = self.nid_of(pair.collider1)?;
-            let two = self.nid_of(pair.collider2)?;
-            let contact = || state_of(pair, ContactState::bare(one, two), one < two);
-            (awake(one) || awake(two)).then(contact)
-        })
-    }
-
-    fn nid_of(&self, collider: ColliderHandle) -> Option<Nid> {
+    pub(crate) fn nid_of(&self, collider: ColliderHandle) -> Option<Nid> {
         self.present_nid(self.engine.colliders.get(collider)?)
     }
 
@@ -179,7 +168,7 @@ impl PhysicsWorld {
 /// Adds what the engine could take back of a pair; `straight` if its first collider is that of the lower id.
 fn state_of(pair: &ContactPair, mut contact: ContactState, straight: bool) -> ContactState {
     if let [manifold] = pair.manifolds() {
-        warm_start::read(manifold, &mut contact);
+        (contact.normal_a, contact.normal_b) = warm_start::read(manifold, &mut contact.points);
         contact.points.truncate(POINTS_PER_CONTACT_MAX);
         if !straight {
             warm_start::swap_ends(&mut contact);

@@ -228,15 +228,13 @@ fn write(data: &mut ContactData, point: &ContactPoint) {
     data.warmstart_twist_impulse = point.twist_impulse;
 }
 
-/// Writes down the points that the engine solves. Places are in the frames of the colliders.
-pub(crate) fn read(manifold: &ContactManifold, contact: &mut ContactState) {
+/// Writes down the points that the engine solves and returns both normals. Places are in the frames of the colliders.
+pub(crate) fn read(manifold: &ContactManifold, points: &mut Vec<ContactPoint>) -> (Vector, Vector) {
     let (pos1, pos2) = (manifold.subshape_pos1(), manifold.subshape_pos2());
     let place = |pose: Option<&Pose>, point: Vector| pose.map_or(point, |pose| *pose * point);
     let turn = |pose: Option<&Pose>, normal: Vector| pose.map_or(normal, |pose| pose.rotation * normal);
-    contact.normal_a = turn(pos1, manifold.local_n1);
-    contact.normal_b = turn(pos2, manifold.local_n2);
     let solved = manifold.data.solver_contacts.iter().flat_map(|contact| contact.contact_indices());
-    contact.points.extend(solved.filter_map(|i| {
+    points.extend(solved.filter_map(|i| {
         let point = manifold.points.get(i as usize)?;
         Some(ContactPoint {
             at_a: place(pos1, point.local_p1),
@@ -248,6 +246,7 @@ pub(crate) fn read(manifold: &ContactManifold, contact: &mut ContactState) {
             twist_impulse: point.data.warmstart_twist_impulse,
         })
     }));
+    (turn(pos1, manifold.local_n1), turn(pos2, manifold.local_n2))
 }
 
 /// Everything else is the engine's own.

@@ -2,7 +2,7 @@
 
 use cpu_time::ThreadTime;
 use nimbus_model::{Nid, RegionId, Tick};
-use nimbus_node::{Node, Part};
+use nimbus_node::{Contribution, Node};
 use nimbus_wire::GatewayId;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -37,7 +37,7 @@ pub(crate) enum Errand {
     /// Run no tick after this one; none takes that back.
     StopAfter(Option<Tick>),
     /// What are you, as a part of a checkpoint, after this tick? Of a tick that is past, it answers for the last one.
-    Contribute(Tick, SyncSender<Part>),
+    Contribute(Tick, SyncSender<Contribution>),
     /// End at once, without a word to anybody.
     Die,
     /// What do you own after this tick? Of a tick that is past, it answers for the last one.
@@ -72,7 +72,7 @@ pub(crate) struct Errands {
 /// Something that waits for its tick.
 enum Question {
     Census(SyncSender<Census>),
-    Contribution(SyncSender<Part>),
+    Contribution(SyncSender<Contribution>),
 }
 
 impl Errands {
@@ -125,9 +125,9 @@ impl Errands {
                 Question::Census(answer) => _ = answer.try_send(census(node)),
                 Question::Contribution(answer) => {
                     let began = ThreadTime::now();
-                    let part = node.contribution();
+                    let contribution = node.contribution();
                     self.longest_look = self.longest_look.max(began.elapsed());
-                    _ = answer.try_send(part);
+                    _ = answer.try_send(contribution);
                 }
             }
             !due

@@ -95,7 +95,7 @@ pub(super) fn make_node(rng: &mut Rng) -> Vec<u8> {
 }
 
 pub(super) fn make_part(rng: &mut Rng) -> Vec<u8> {
-    some_node(rng).contribution().encode()
+    some_node(rng).contribution().into_part().encode()
 }
 
 pub(super) fn make_physics(rng: &mut Rng) -> Vec<u8> {

@@ -1,7 +1,7 @@
 //! What operators can ask of a node: the regions it serves, and what each owns at one tick.
 
 use nimbus_model::{RegionId, Tick};
-use nimbus_node::Part;
+use nimbus_node::Contribution;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -177,8 +177,8 @@ impl Desk {
             let write = || {
                 let place = place.ok_or("the cluster's file of this node does not say where checkpoints go")?;
                 let checkpoints = Checkpoints::open(&place).map_err(|error| error.to_string())?;
-                let parts: Vec<Part> = desk.ask_all(|answer| Errand::Contribute(tick, answer));
-                let filed = parts.iter().map(|part| checkpoints.write_part(&name, part));
+                let contributions: Vec<Contribution> = desk.ask_all(|answer| Errand::Contribute(tick, answer));
+                let filed = contributions.into_iter().map(|one| checkpoints.write_part(&name, &one.into_part()));
                 filed.collect::<Result<Vec<Filed>, _>>().map_err(|error| error.to_string())
             };
             tell(write());
