@@ -6,7 +6,7 @@
 //! not fit together, because one server was ahead of the other, it shows, and another tick has to be tried.
 
 use nimbus_model::{Group, Member, Nid, RegionId, Tick, World, coding};
-use nimbus_physics::Copied;
+use nimbus_physics::{Copied, Pressure};
 use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, Item, Transfer, decode_group, encode_group};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,10 @@ use std::sync::Arc;
 use crate::config::NodeConfig;
 use crate::node::Node;
 use crate::reigns::Reigns;
+
+/// So long before its tick a contribution is begun. A server that is behind skips ticks, so there are three times as many as
+/// it needs.
+const DRAFT_TICKS: u64 = 24;
 
 /// A group that has been given away and whose arrival is not acknowledged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +55,12 @@ pub struct Part {
     epochs: Vec<u32>,
     under_way: Vec<UnderWay>,
     lanes: Vec<Lanes>,
+}
+
+/// What a server takes down for a contribution before the tick of it, a little every tick, so that none takes long.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    pressure: Pressure,
 }
 
 /// What one server contributes, as the server wrote it down between two ticks.
@@ -238,9 +248,22 @@ impl Checkpoint {
 }
 
 impl Node {
+    /// Takes down some of what can be taken down before the tick of a contribution. To be called after every tick.
+    pub fn draft(&self, draft: &mut Draft, due: Tick) {
+        if (1..=DRAFT_TICKS).contains(&due.0.saturating_sub(self.now.0)) {
+            self.physics.note_pressure(&mut draft.pressure);
+        }
+    }
+
+    /// Takes all of it down at once, for whoever has the time.
+    pub fn whole_draft(&self) -> Draft {
+        Draft { pressure: self.physics.pressure() }
+    }
+
     /// What this server contributes to a checkpoint after the tick that it has run last. A look: nothing changes, and
-    /// whatever can wait is left to [`Contribution::into_part`].
-    pub fn contribution(&self) -> Contribution {
+    /// whatever can wait is left to [`Contribution::into_part`]. Touches that the draft lacks are not in it: bodies go on
+    /// without them, and may twitch.
+    pub fn contribution(&self, draft: Draft) -> Contribution {
         let mut lanes: BTreeMap<RegionId, Lanes> = BTreeMap::new();
         let fresh = |peer| Lanes { peer, acknowledged: 0, mark: 0 };
         for (peer, acknowledged) in self.outbox.acknowledged() {
@@ -264,7 +287,7 @@ impl Node {
             tick: self.now,
             era: self.era,
             loaded_at: self.loaded_at,
-            copied: self.physics.copy(),
+            copied: self.physics.copy(draft.pressure),
             hosted: self.hosted.clone(),
             under_way: under_way.collect(),
             lanes: lanes.into_values().collect(),

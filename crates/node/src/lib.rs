@@ -48,7 +48,7 @@ mod watchers;
 
 pub use backup::{Backup, BackupCounters, PromoteError};
 pub use breach::{Breach, Factor};
-pub use checkpoint::{Checkpoint, CheckpointError, Contribution, Part};
+pub use checkpoint::{Checkpoint, CheckpointError, Contribution, Draft, Part};
 pub use config::{AuraConfig, NodeConfig, Planted, Policy, Reach};
 pub use contact_events::{Contact, ContactKind, ContactTick};
 pub use counters::Counters;

@@ -19,7 +19,7 @@ fn traffic() -> (Pair, Vec<Nid>) {
 }
 
 fn parts(pair: &Pair) -> Vec<Part> {
-    pair.nodes.iter().map(|node| node.contribution().into_part()).collect()
+    pair.nodes.iter().map(|node| node.contribution(node.whole_draft()).into_part()).collect()
 }
 
 fn assemble(pair: &Pair, parts: &[Part]) -> Result<Checkpoint, CheckpointError> {

@@ -81,10 +81,6 @@ impl PhysicsWorld {
         contacts
     }
 
-    pub(crate) fn nid_of(&self, collider: ColliderHandle) -> Option<Nid> {
-        self.present_nid(self.engine.colliders.get(collider)?)
-    }
-
     /// Takes in the touches of a group whose sorted members have just been inserted. What names other bodies or holds
     /// impossible numbers is dropped: it is worth a twitch, not a refusal.
     pub(crate) fn accept_contacts(&mut self, mut contacts: Vec<ContactState>, members: &[crate::Member]) {

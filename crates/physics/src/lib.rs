@@ -29,7 +29,7 @@ mod view;
 mod warm_start;
 mod world;
 
-pub use copy::Copied;
+pub use copy::{Copied, Pressure};
 pub use events::ContactEvent;
 pub use insert::InsertError;
 pub use nimbus_model::{ContactPoint, ContactState, Group, Link, LinkKey, Member};

@@ -2,7 +2,7 @@
 
 use cpu_time::ThreadTime;
 use nimbus_model::{Nid, RegionId, Tick};
-use nimbus_node::{Contribution, Node};
+use nimbus_node::{Contribution, Draft, Node};
 use nimbus_wire::GatewayId;
 use serde::{Deserialize, Serialize};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -72,7 +72,7 @@ pub(crate) struct Errands {
 /// Something that waits for its tick.
 enum Question {
     Census(SyncSender<Census>),
-    Contribution(SyncSender<Contribution>),
+    Contribution(SyncSender<Contribution>, Draft),
 }
 
 impl Errands {
@@ -91,7 +91,7 @@ impl Errands {
                 Errand::StopAfter(tick) => self.stop_after = tick,
                 Errand::Die => self.killed = true,
                 Errand::Census(at, answer) => self.note(at, Question::Census(answer)),
-                Errand::Contribute(at, answer) => self.note(at, Question::Contribution(answer)),
+                Errand::Contribute(at, answer) => self.note(at, Question::Contribution(answer, Draft::default())),
                 Errand::Ferry(ferry) => self.ferry = ferry,
             }
         }
@@ -115,19 +115,22 @@ impl Errands {
         }
     }
 
-    /// Answers questions whose tick has come.
+    /// Answers questions whose tick has come, and prepares for those whose tick is near.
     pub(crate) fn answer(&mut self, node: &Node) {
-        self.questions.retain(|(at, answer)| {
+        self.questions.retain_mut(|(at, question)| {
             let due = node.now() >= *at;
             // Whoever asked may have lost patience.
-            match answer {
-                _ if !due => {}
-                Question::Census(answer) => _ = answer.try_send(census(node)),
-                Question::Contribution(answer) => {
+            match question {
+                Question::Census(answer) if due => _ = answer.try_send(census(node)),
+                Question::Census(_) => {}
+                Question::Contribution(answer, draft) => {
                     let began = ThreadTime::now();
-                    let contribution = node.contribution();
+                    let made = due.then(|| node.contribution(std::mem::take(draft)));
+                    if !due {
+                        node.draft(draft, *at);
+                    }
                     self.longest_look = self.longest_look.max(began.elapsed());
-                    _ = answer.try_send(contribution);
+                    made.into_iter().for_each(|made| _ = answer.try_send(made));
                 }
             }
             !due

@@ -95,7 +95,8 @@ pub(super) fn make_node(rng: &mut Rng) -> Vec<u8> {
 }
 
 pub(super) fn make_part(rng: &mut Rng) -> Vec<u8> {
-    some_node(rng).contribution().into_part().encode()
+    let node = some_node(rng);
+    node.contribution(node.whole_draft()).into_part().encode()
 }
 
 pub(super) fn make_physics(rng: &mut Rng) -> Vec<u8> {

@@ -16,8 +16,8 @@ use super::setup::CheckpointPlan;
 use crate::checkpoints::{Checkpoints, Filed, KeepError, Manifest};
 use crate::mesh::ProcessName;
 
-/// A tick is named so far ahead that everybody hears of it before it comes.
-const LEAD_TICKS: u64 = 30;
+/// A tick is named so far ahead that everybody hears of it before it comes, and has time to prepare.
+const LEAD_TICKS: u64 = 45;
 /// How long parts may take to come.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often it is tried with another tick when parts do not fit together.
