@@ -63,7 +63,7 @@ pub struct Config {
     pub abandon_ms: u64,
     /// No region is moved twice within this time, unless somebody died.
     pub settle_ms: u64,
-    /// A server that does not say that it has stopped is replaced this long after it should have.
+    /// A move is called off when the server does not say that it has stopped this long after it should have.
     pub handover_ms: u64,
     /// A server is told to stop this many ticks ahead.
     pub handover_ticks: u64,

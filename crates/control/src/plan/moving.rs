@@ -1,5 +1,5 @@
 //! Planned changes of server: the next one keeps the backup first, the present one stops after a named tick, and only
-//! then is the backup promoted. Nothing is undone. While the next one is given everything, nobody else has it, so a
+//! when it has is the backup promoted. Nothing is undone. While the next one is given everything, nobody else has it, so a
 //! backup is replaced only for a server that has heard of the plan: one that died before the plan was made, and is not
 //! missed yet, still has the backup that it had.
 
@@ -119,9 +119,19 @@ impl Plan<'_> {
         });
         let due_us = self.roster.timeline.as_ref().map_or(Some(0), |timeline| timeline.due_us(stop_after));
         let patience_us = self.facts.config.handover_ms.saturating_mul(1000);
-        if stopped || due_us.is_some_and(|due_us| self.now_us() >= due_us.saturating_add(patience_us)) {
+        let overdue = due_us.is_some_and(|due_us| self.now_us() >= due_us.saturating_add(patience_us));
+        if stopped && self.was_heard_of_late(moving.to) {
             self.promote(id);
+        } else if overdue && let Some(region) = self.roster.regions.get_mut(&id) {
+            // The server is there and has everything. Whoever was to be next may be dead and not missed yet.
+            region.moving = None;
         }
+    }
+
+    /// This leader has heard a process not long ago. One that leads anew does not know yet who has died.
+    fn was_heard_of_late(&self, process: Incarnation) -> bool {
+        let voice = self.facts.heard.voice(process).filter(|voice| voice.tick.is_some());
+        voice.is_some_and(|voice| self.facts.now_ms.saturating_sub(voice.at_ms) < self.facts.config.suspect_ms / 2)
     }
 
     /// Begins to move one region of a process that wants to leave, unless one moves already. Whoever keeps a region is
