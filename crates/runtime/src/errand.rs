@@ -5,6 +5,7 @@ use nimbus_model::{Nid, RegionId, Tick};
 use nimbus_node::{Contribution, Draft, Node};
 use nimbus_wire::GatewayId;
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -106,6 +107,12 @@ impl Errands {
     /// The last tick to run when ticks up to `due` are.
     pub(crate) fn cap(&self, due: Tick) -> Tick {
         self.stop_after.map_or(due, |last| due.min(last))
+    }
+
+    /// The tick at which somebody wants to know what the server is, if it is among these. A server that is behind may skip
+    /// others, not that one: the answers of all servers are of use only if they are of one tick.
+    pub(crate) fn awaited(&self, ticks: RangeInclusive<Tick>) -> Option<Tick> {
+        self.questions.iter().map(|(at, _)| *at).filter(|at| ticks.contains(at)).min()
     }
 
     /// Orders what the next tick is to give away.

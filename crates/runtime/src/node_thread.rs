@@ -152,9 +152,10 @@ impl NodeThread {
         let due = self.errands.cap(wake.due);
         let next = self.node.now().next();
         let behind = due.since(next);
-        let first = if behind >= BEHIND_TICKS_MAX { due } else { next };
-        for tick in first.0..=due.0 {
-            let tick = Tick(tick);
+        let skips = behind >= BEHIND_TICKS_MAX;
+        let awaited = self.errands.awaited(next..=due).filter(|tick| skips && *tick < due);
+        let first = if skips { due } else { next };
+        for tick in awaited.into_iter().chain((first.0..=due.0).map(Tick)) {
             let before = self.node.now();
             self.errands.prepare(&mut self.node);
             let began = clock.now();

@@ -1,7 +1,15 @@
 //! A cluster writes down its whole world while it runs, and goes on from that on other numbers of servers.
+//!
+//! What that costs is measured apart from the processes: four of them and four backups on two cores cannot keep up with
+//! so many bodies, and a server that is interrupted while it takes notes pays for the caches of whoever interrupted it. One
+//! thread steps the same servers one after another, as a core of its own would, and tells what each note costs it.
 
-use nimbus_model::{Tick, World};
+use cpu_time::ThreadTime;
+use nimbus_model::{BodyDesc, Pose, Shape, Tick, Vec3, Velocity, World};
+use nimbus_node::Draft;
+use nimbus_universe::{Universe, UniverseConfig};
 use serde::Deserialize;
+use std::time::Duration;
 
 use crate::cluster_run::{ClusterPlan, ClusterRun, is_possible, unix_us};
 use crate::experiment::{Experiment, LabError, Options, Progress};
@@ -17,6 +25,10 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 /// Most that a checkpoint may add to a tick, milliseconds.
 const ADDED_MAX_MS: f64 = 2.0;
 const NODES: usize = 4;
+/// After so many seconds all bodies are there.
+const FALL_S: u32 = 20;
+/// Servers hear of a checkpoint so many ticks ahead.
+const NOTICE_TICKS: u64 = 45;
 
 /// What is said of a checkpoint.
 #[derive(Clone, Debug, Deserialize)]
@@ -46,29 +58,65 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     outcome
 }
 
-/// The same shower, with so many bodies after twenty seconds.
+/// The same shower, with so many bodies after a while. They are more than fit between its walls, so there is a floor around
+/// it as well: nothing may leave the world, because nobody could tell that from a loss.
 fn crowd(mut world: World, bodies: usize) -> World {
+    let floor = BodyDesc::fixed(Shape::cuboid(300.0, 0.5, 300.0));
+    world.add(floor, Pose::at(Vec3::new(0.0, -2.0, 0.0)), Velocity::ZERO);
     // The first half of its injections fill it, the others go on for ever, slowly.
     let first = world.injections.len() / 2;
     for injection in &mut world.injections[..first] {
         injection.count = (bodies.div_ceil(first)) as u32;
-        injection.per_second = injection.count as f32 / 20.0;
+        injection.per_second = injection.count as f32 / FALL_S as f32;
     }
     world
 }
 
+/// Most of its own time that a server spends on a checkpoint in any tick, milliseconds, of each of `times` checkpoints.
+fn costs(world: &World, times: usize, progress: &mut Progress<'_>) -> Result<Vec<f64>, LabError> {
+    let config = UniverseConfig { checked: false, ..UniverseConfig::new("shower", NODES as u16, 1, 0) };
+    let mut universe =
+        Universe::of_world(config, world.clone()).map_err(|error| LabError::Failed(error.to_string()))?;
+    let falls = u64::from(FALL_S) * u64::from(world.tick_hz);
+    while universe.tick().0 < falls {
+        universe.advance();
+        progress(universe.tick().0 as f32 / falls as f32);
+    }
+    let mut costs = Vec::new();
+    for _ in 0..times {
+        let due = universe.tick() + NOTICE_TICKS;
+        let mut drafts = vec![Draft::default(); NODES];
+        let mut most = Duration::ZERO;
+        while universe.tick() < due {
+            universe.advance_watching(&mut |node| {
+                let draft = &mut drafts[usize::from(node.region().0)];
+                let began = ThreadTime::now();
+                if node.now() == due {
+                    std::hint::black_box(node.contribution(std::mem::take(draft)));
+                } else {
+                    node.draft(draft, due);
+                }
+                most = most.max(began.elapsed());
+            });
+        }
+        costs.push(most.as_secs_f64() * 1e3);
+    }
+    Ok(costs)
+}
+
 fn measure(plan: &ClusterPlan, bodies: usize, times: usize, progress: &mut Progress<'_>) -> Result<Report, LabError> {
     let world = crowd(plan.world()?, bodies);
+    let added = costs(&world, times, &mut |done| progress(0.4 * done))?;
     let cluster = ClusterRun::start_nodes(world, NODES, &plan.more)?;
     cluster.until_protected(NODES)?;
     loop {
         let count = cluster.until_counted()?;
-        progress(0.4 * (count.present.len() as f32 / bodies as f32).min(1.0));
+        progress(0.4 + 0.2 * (count.present.len() as f32 / bodies as f32).min(1.0));
         if count.present.len() >= bodies {
             break;
         }
     }
-    let (mut rows, mut added) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
     let mut last: Option<Made> = None;
     for i in 0..times {
         let began_us = unix_us();
@@ -77,7 +125,6 @@ fn measure(plan: &ClusterPlan, bodies: usize, times: usize, progress: &mut Progr
         let born = cluster.born(manifest.tick).len();
         let look_ms = cluster.regions().iter().map(|region| region.look_us).max().unwrap_or(0) as f64 / 1e3;
         let wall_ms = cluster.longest_tick_above_median(manifest.tick);
-        added.push(look_ms);
         rows.push(
             Row::new()
                 .with("what", format!("checkpoint {}", i + 1))
@@ -86,11 +133,12 @@ fn measure(plan: &ClusterPlan, bodies: usize, times: usize, progress: &mut Progr
                 .with("missing", born.saturating_sub(manifest.bodies))
                 .with("bytes", manifest.parts.iter().map(|part| part.bytes).sum::<usize>())
                 .with("seconds", taken_s)
-                .with("added_cpu_ms", look_ms)
+                .with("added_ms", added[i])
+                .with("crowded_ms", look_ms)
                 .with("tick_above_median_ms", wall_ms),
         );
         last = Some(manifest);
-        progress(0.4 + 0.2 * (i + 1) as f32 / times as f32);
+        progress(0.6 + 0.1 * (i + 1) as f32 / times as f32);
     }
     let world = cluster.world.clone();
     drop(cluster);
@@ -114,7 +162,7 @@ fn measure(plan: &ClusterPlan, bodies: usize, times: usize, progress: &mut Progr
                 .with("doubled", count.doubled.len())
                 .with("never_born", strange),
         );
-        progress(0.6 + 0.4 * (i + 1) as f32 / 3.0);
+        progress(0.7 + 0.3 * (i + 1) as f32 / 3.0);
     }
     let most = added.iter().copied().fold(0.0, f64::max);
     let whole = rows.iter().all(|row| row.get("missing").and_then(serde_json::Value::as_u64) == Some(0));
