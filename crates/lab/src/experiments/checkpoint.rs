@@ -1,15 +1,7 @@
 //! A cluster writes down its whole world while it runs, and goes on from that on other numbers of servers.
-//!
-//! What that costs is measured apart from the processes: four of them and four backups on two cores cannot keep up with
-//! so many bodies, and a server that is interrupted while it takes notes pays for the caches of whoever interrupted it. One
-//! thread steps the same servers one after another, as a core of its own would, and tells what each note costs it.
 
-use cpu_time::ThreadTime;
 use nimbus_model::{BodyDesc, Pose, Shape, Tick, Vec3, Velocity, World};
-use nimbus_node::Draft;
-use nimbus_universe::{Universe, UniverseConfig};
 use serde::Deserialize;
-use std::time::Duration;
 
 use crate::cluster_run::{ClusterPlan, ClusterRun, is_possible, unix_us};
 use crate::experiment::{Experiment, LabError, Options, Progress};
@@ -27,8 +19,6 @@ const ADDED_MAX_MS: f64 = 2.0;
 const NODES: usize = 4;
 /// After so many seconds all bodies are there.
 const FALL_S: u32 = 20;
-/// Servers hear of a checkpoint so many ticks ahead.
-const NOTICE_TICKS: u64 = 45;
 
 /// What is said of a checkpoint.
 #[derive(Clone, Debug, Deserialize)]
@@ -72,51 +62,18 @@ fn crowd(mut world: World, bodies: usize) -> World {
     world
 }
 
-/// Most of its own time that a server spends on a checkpoint in any tick, milliseconds, of each of `times` checkpoints.
-fn costs(world: &World, times: usize, progress: &mut Progress<'_>) -> Result<Vec<f64>, LabError> {
-    let config = UniverseConfig { checked: false, ..UniverseConfig::new("shower", NODES as u16, 1, 0) };
-    let mut universe =
-        Universe::of_world(config, world.clone()).map_err(|error| LabError::Failed(error.to_string()))?;
-    let falls = u64::from(FALL_S) * u64::from(world.tick_hz);
-    while universe.tick().0 < falls {
-        universe.advance();
-        progress(universe.tick().0 as f32 / falls as f32);
-    }
-    let mut costs = Vec::new();
-    for _ in 0..times {
-        let due = universe.tick() + NOTICE_TICKS;
-        let mut drafts = vec![Draft::default(); NODES];
-        let mut most = Duration::ZERO;
-        while universe.tick() < due {
-            universe.advance_watching(&mut |node| {
-                let draft = &mut drafts[usize::from(node.region().0)];
-                let began = ThreadTime::now();
-                if node.now() == due {
-                    std::hint::black_box(node.contribution(std::mem::take(draft)));
-                } else {
-                    node.draft(draft, due);
-                }
-                most = most.max(began.elapsed());
-            });
-        }
-        costs.push(most.as_secs_f64() * 1e3);
-    }
-    Ok(costs)
-}
-
 fn measure(plan: &ClusterPlan, bodies: usize, times: usize, progress: &mut Progress<'_>) -> Result<Report, LabError> {
     let world = crowd(plan.world()?, bodies);
-    let added = costs(&world, times, &mut |done| progress(0.4 * done))?;
     let cluster = ClusterRun::start_nodes(world, NODES, &plan.more)?;
     cluster.until_protected(NODES)?;
     loop {
         let count = cluster.until_counted()?;
-        progress(0.4 + 0.2 * (count.present.len() as f32 / bodies as f32).min(1.0));
+        progress(0.4 * (count.present.len() as f32 / bodies as f32).min(1.0));
         if count.present.len() >= bodies {
             break;
         }
     }
-    let mut rows = Vec::new();
+    let (mut rows, mut added) = (Vec::new(), Vec::new());
     let mut last: Option<Made> = None;
     for i in 0..times {
         let began_us = unix_us();
@@ -124,6 +81,7 @@ fn measure(plan: &ClusterPlan, bodies: usize, times: usize, progress: &mut Progr
         let taken_s = unix_us().saturating_sub(began_us) as f64 / 1e6;
         let born = cluster.born(manifest.tick).len();
         let look_ms = cluster.regions().iter().map(|region| region.look_us).max().unwrap_or(0) as f64 / 1e3;
+        added.push(look_ms);
         let wall_ms = cluster.longest_tick_above_median(manifest.tick);
         rows.push(
             Row::new()
@@ -133,12 +91,11 @@ fn measure(plan: &ClusterPlan, bodies: usize, times: usize, progress: &mut Progr
                 .with("missing", born.saturating_sub(manifest.bodies))
                 .with("bytes", manifest.parts.iter().map(|part| part.bytes).sum::<usize>())
                 .with("seconds", taken_s)
-                .with("added_ms", added[i])
-                .with("crowded_ms", look_ms)
+                .with("added_cpu_ms", look_ms)
                 .with("tick_above_median_ms", wall_ms),
         );
         last = Some(manifest);
-        progress(0.6 + 0.1 * (i + 1) as f32 / times as f32);
+        progress(0.4 + 0.2 * (i + 1) as f32 / times as f32);
     }
     let world = cluster.world.clone();
     drop(cluster);
@@ -162,7 +119,7 @@ fn measure(plan: &ClusterPlan, bodies: usize, times: usize, progress: &mut Progr
                 .with("doubled", count.doubled.len())
                 .with("never_born", strange),
         );
-        progress(0.7 + 0.3 * (i + 1) as f32 / 3.0);
+        progress(0.6 + 0.4 * (i + 1) as f32 / 3.0);
     }
     let most = added.iter().copied().fold(0.0, f64::max);
     let whole = rows.iter().all(|row| row.get("missing").and_then(serde_json::Value::as_u64) == Some(0));
