@@ -37,6 +37,8 @@ pub struct Counters {
     pub commands: u64,
     /// Commands refused by the gateway itself.
     pub commands_refused: u64,
+    /// Commands that the client's role does not allow.
+    pub commands_forbidden: u64,
     /// Commands dropped without an answer, because their client floods.
     pub commands_ignored: u64,
     /// Messages from clients that were no commands.

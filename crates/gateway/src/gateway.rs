@@ -3,8 +3,8 @@
 use nimbus_model::{ClientId, Nid, RegionId, Tick, World, nearest};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{
-    BodyCard, Bounds, CLIENT_PROTOCOL, FromClient, Overlay, Parsed, RegionShape, Reject, SceneInfo, ToClient,
-    WorldStats,
+    BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Overlay, Parsed, RegionShape, Reject, SceneInfo,
+    ToClient, WorldStats,
 };
 use nimbus_wire::{
     Address, Command, CommandRef, Content, Frame, GatewayId, Item, Order, Outcome, SeamTotals, StateUpdate,
@@ -168,8 +168,8 @@ impl Gateway {
     }
 
     /// Lets a client in; its first picture comes with the next tick or poll. Or the reason why not, for a person.
-    pub fn connect(&mut self, client: ClientId) -> Result<(), String> {
-        self.sessions.connect(client, self.config.clients_max, self.allowance())
+    pub fn connect(&mut self, client: ClientId, role: ClientRole) -> Result<(), String> {
+        self.sessions.connect((client, role), self.config.clients_max, self.allowance())
     }
 
     /// A client is gone. What it asked for is still carried out.
@@ -418,6 +418,10 @@ impl Gateway {
 
     fn command(&mut self, client: ClientId, parsed: Parsed) {
         let Parsed { seq, command } = parsed;
+        let needed = ClientRole::needed_for(&command);
+        if let Some(role) = self.sessions.role(client).filter(|role| *role < needed) {
+            return self.forbid(client, seq, role, needed);
+        }
         let ordered = match command {
             FromClient::Spawn(spawn) => {
                 spawn_command(&self.world, &spawn).map(|command| (self.map.region_at(spawn.pose.position), command))
@@ -448,6 +452,16 @@ impl Gateway {
         let sent = ordered.and_then(|(region, command)| self.order(client, seq, region, command));
         if let Err(reason) = sent {
             self.sessions.refuse(client, seq, reason, &mut self.counters);
+        }
+    }
+
+    fn forbid(&mut self, client: ClientId, seq: Option<u64>, role: ClientRole, needed: ClientRole) {
+        self.counters.commands_forbidden += 1;
+        let reason = format!("that takes the role {needed}, and you are here as {role}");
+        if self.sessions.control(client) {
+            self.sessions.refuse(client, seq, reason, &mut self.counters);
+        } else {
+            self.sessions.hasty(client, seq, &reason, &mut self.counters);
         }
     }
 
@@ -557,7 +571,8 @@ impl Gateway {
         let mut picture = vec![clock, self.world_message(), self.map_message(), self.stats.message()];
         self.stream.picture(&self.replicas, &mut picture);
         for client in newcomers {
-            let welcome = ToClient::Welcome { protocol: CLIENT_PROTOCOL, client, scenes: self.scenes.clone() };
+            let role = self.sessions.role(client).unwrap_or(ClientRole::Viewer);
+            let welcome = ToClient::Welcome { protocol: CLIENT_PROTOCOL, client, role, scenes: self.scenes.clone() };
             out.messages.push((client, welcome.into()));
             out.messages.extend(picture.iter().map(|message| (client, message.clone())));
         }

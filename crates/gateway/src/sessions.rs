@@ -1,7 +1,7 @@
 //! Clients that are connected, and how much each may cost.
 
 use nimbus_model::ClientId;
-use nimbus_wire::client::{Overlay, Reject, ToClient};
+use nimbus_wire::client::{ClientRole, Overlay, Reject, ToClient};
 use std::collections::BTreeMap;
 
 use crate::{Counters, Message, Request};
@@ -37,6 +37,8 @@ impl Allowance {
 
 #[derive(Debug)]
 struct Session {
+    /// What it may do.
+    role: ClientRole,
     /// Knows the world as of the last tick.
     settled: bool,
     /// What it wants to see on top of the bodies, in order.
@@ -60,7 +62,12 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    pub(crate) fn connect(&mut self, client: ClientId, max: usize, allowance: Allowance) -> Result<(), String> {
+    pub(crate) fn connect(
+        &mut self,
+        (client, role): (ClientId, ClientRole),
+        max: usize,
+        allowance: Allowance,
+    ) -> Result<(), String> {
         if self.by_client.contains_key(&client) {
             return Err(format!("client {} is connected already", client.0));
         }
@@ -69,6 +76,7 @@ impl Sessions {
         }
         let credit = allowance.credit_max();
         let session = Session {
+            role,
             settled: false,
             overlays: Vec::new(),
             owed_picture: false,
@@ -88,6 +96,11 @@ impl Sessions {
 
     pub(crate) fn knows(&self, client: ClientId) -> bool {
         self.by_client.contains_key(&client)
+    }
+
+    /// What a client may do; nothing is known of one that is not there.
+    pub(crate) fn role(&self, client: ClientId) -> Option<ClientRole> {
+        self.by_client.get(&client).map(|session| session.role)
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -10,6 +10,7 @@ use nimbus::runtime::mesh::{ClusterName, ProcessName, Role};
 use nimbus::runtime::relay::RelayConfig;
 use nimbus::runtime::{Scenes, first_map};
 use nimbus::space::PartitionMap;
+use nimbus::wire::client::ClientRole;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -49,6 +50,7 @@ struct ClusterFile {
     store: Option<PathBuf>,
     etcd: Option<EtcdEntry>,
     relay: Option<RelayEntry>,
+    access: Option<AccessEntry>,
     coordinator: Vec<ProcessEntry>,
     node: Vec<ProcessEntry>,
     #[serde(default)]
@@ -72,6 +74,13 @@ struct GatewayEntry {
     relayed: Option<SocketAddr>,
     http: SocketAddr,
     operator: Option<SocketAddr>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AccessEntry {
+    secret: PathBuf,
+    anonymous: Option<ClientRole>,
 }
 
 #[derive(Deserialize)]
@@ -126,6 +135,10 @@ const BUDGET_US: u32 = 6_000;
 pub(crate) struct Described {
     pub(crate) setup: ClusterSetup,
     pub(crate) http: BTreeMap<ProcessName, SocketAddr>,
+    /// What tokens of clients are signed with, where gateways ask for them.
+    pub(crate) secret: Option<PathBuf>,
+    /// What clients without a token may do there.
+    pub(crate) anonymous: Option<ClientRole>,
     pub(crate) etcd_data: PathBuf,
     pub(crate) relay: Option<RelayConfig>,
 }
@@ -224,7 +237,9 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
         restored,
         scenes,
     };
-    Ok(Described { setup, http, etcd_data: beside(&data), relay })
+    let secret = file.access.as_ref().map(|access| beside(&access.secret));
+    let anonymous = file.access.as_ref().and_then(|access| access.anonymous);
+    Ok(Described { setup, http, secret, anonymous, etcd_data: beside(&data), relay })
 }
 
 /// What a tick of a region may cost, microseconds, if there are spare ones to help.

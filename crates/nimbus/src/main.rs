@@ -59,6 +59,7 @@ enum Command {
     Relay(commands::relay::RelayArgs),
     /// Make a private CA and certificates for the processes of a cluster
     Certs(commands::certs::Certs),
+    Token(commands::token::Token),
     /// Measure what the system reaches
     Lab(commands::lab::Lab),
 }
@@ -86,6 +87,7 @@ fn run(cli: Cli) -> anyhow::Result<Verdict> {
         Command::Gateway(args) => args.run(Role::Gateway),
         Command::Relay(args) => args.run(),
         Command::Certs(command) => command.run(),
+        Command::Token(command) => command.run(),
         Command::Lab(command) => command.run(),
     }
 }

@@ -3,6 +3,7 @@
 use nimbus_gateway::{Gateway, GatewayConfig, SceneInfo};
 use nimbus_model::{ClientId, Nid, RegionId, Tick, World};
 use nimbus_node::{ContactTick, Policy};
+use nimbus_wire::client::ClientRole;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -171,11 +172,11 @@ impl ClusterHandle {
         &self.board
     }
 
-    /// Lets a client in. None when the process is ending.
-    pub async fn connect(&self) -> Option<(ClientId, ClientEnd)> {
+    /// Lets a client in that may do what its role may. None when the process is ending.
+    pub async fn connect(&self, role: ClientRole) -> Option<(ClientId, ClientEnd)> {
         let client = ClientId(self.next_client.fetch_add(1, Ordering::Relaxed));
         let (queue, end) = client_queue();
-        self.send(ClientEvent::Connected(client, queue)).await.then_some((client, end))
+        self.send(ClientEvent::Connected(client, role, queue)).await.then_some((client, end))
     }
 
     /// A client says something. False when the process is ending.

@@ -4,6 +4,7 @@ use nimbus_gateway::{Gateway, Outputs, Request};
 use nimbus_model::{ClientId, Nid, RegionId, Tick, World};
 use nimbus_node::{AuraConfig, Change, Horizon};
 use nimbus_space::PartitionMap;
+use nimbus_wire::client::ClientRole;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -32,8 +33,8 @@ pub(crate) const EVENTS_MAX: usize = 512;
 
 /// What clients do.
 pub(crate) enum ClientEvent {
-    /// One came in; this is where its messages go.
-    Connected(ClientId, ClientQueue),
+    /// One came in; this is what it may do, and where its messages go.
+    Connected(ClientId, ClientRole, ClientQueue),
     /// One said something.
     Text(ClientId, String),
     /// One sent bytes.
@@ -128,7 +129,7 @@ impl GatewayThread {
     fn take_events(&mut self) {
         for _ in 0..EVENTS_MAX {
             match self.events.try_recv() {
-                Ok(ClientEvent::Connected(client, queue)) => match self.gateway.connect(client) {
+                Ok(ClientEvent::Connected(client, role, queue)) => match self.gateway.connect(client, role) {
                     Ok(()) => _ = self.queues.insert(client, queue),
                     Err(reason) => queue.close(reason),
                 },

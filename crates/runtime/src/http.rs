@@ -2,20 +2,24 @@
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
 use axum::extract::ws::{CloseFrame, Message as WsMessage, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::serve::ListenerExt;
 use nimbus_gateway::Message;
+use nimbus_wire::client::ClientRole;
+use serde::Deserialize;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::access::{Access, AccessError};
 use crate::client_queue::{ClientEnd, Next};
+use crate::clock::Clock;
 use crate::embedded::ClusterHandle;
 use crate::{metrics, viewer};
 
@@ -27,6 +31,9 @@ const SOCKETS_MAX: usize = 1024;
 const REASON_BYTES_MAX: usize = 123;
 /// How long open connections may take to end.
 const GOODBYE: Duration = Duration::from_millis(400);
+
+/// How often a client that needed a token gets one for the next time.
+const RENEWAL: Duration = Duration::from_secs(20 * 60);
 
 /// Why the web server cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +64,7 @@ pub struct Web {
 #[derive(Clone)]
 struct Shared {
     cluster: ClusterHandle,
+    access: Arc<Access>,
     sockets: Arc<Semaphore>,
 }
 
@@ -107,10 +115,10 @@ impl Listening {
         self.address
     }
 
-    /// Serves a world from now on.
-    pub fn serve(self, cluster: ClusterHandle) -> Web {
+    /// Serves a world from now on, to whoever is let in.
+    pub fn serve(self, cluster: ClusterHandle, access: Access) -> Web {
         let sockets = Arc::new(Semaphore::new(SOCKETS_MAX));
-        let shared = Shared { cluster, sockets: sockets.clone() };
+        let shared = Shared { cluster, access: Arc::new(access), sockets: sockets.clone() };
         let router = Router::new()
             .route("/ws", any(websocket))
             .route("/healthz", get(health))
@@ -158,18 +166,42 @@ async fn file(uri: Uri) -> Response {
     (headers, Body::from(Bytes::from_static(asset.bytes))).into_response()
 }
 
-async fn websocket(State(shared): State<Shared>, headers: HeaderMap, upgrade: WebSocketUpgrade) -> Response {
+/// What a client may say in the address when it connects.
+#[derive(Deserialize)]
+struct Knock {
+    token: Option<String>,
+}
+
+async fn websocket(
+    State(shared): State<Shared>,
+    Query(Knock { token }): Query<Knock>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
     if !is_own_page(&headers) {
         let reason = "only pages that come from this server may connect; the Origin of this one is another\n";
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
-    let Ok(permit) = shared.sockets.try_acquire_owned() else {
+    let Ok(permit) = shared.sockets.clone().try_acquire_owned() else {
         return (StatusCode::SERVICE_UNAVAILABLE, "too many clients are connected; try again later\n").into_response();
+    };
+    // Last, so that a token is not used up by a client that is turned away for another reason.
+    let role = match shared.access.admit(token.as_deref(), now_s()) {
+        Ok(role) => role,
+        Err(refusal) => {
+            let status = if refusal == AccessError::Missing { StatusCode::UNAUTHORIZED } else { StatusCode::FORBIDDEN };
+            return (status, format!("{refusal}\n")).into_response();
+        }
     };
     upgrade
         .max_message_size(CLIENT_MESSAGE_BYTES_MAX)
         .max_frame_size(CLIENT_MESSAGE_BYTES_MAX)
-        .on_upgrade(move |socket| serve_client(socket, shared.cluster, permit))
+        .on_upgrade(move |socket| serve_client(socket, shared, role, permit))
+}
+
+/// The second of the calendar.
+fn now_s() -> u64 {
+    Clock::unix_us() / 1_000_000
 }
 
 /// Browsers let every page open a WebSocket to every server, and say where the page is from. A page from elsewhere must
@@ -181,10 +213,22 @@ fn is_own_page(headers: &HeaderMap) -> bool {
     place.zip(host).is_some_and(|(place, host)| place.eq_ignore_ascii_case(host))
 }
 
-async fn serve_client(mut socket: WebSocket, cluster: ClusterHandle, _permit: OwnedSemaphorePermit) {
-    let Some((client, mut queue)) = cluster.connect().await else { return };
+async fn serve_client(
+    mut socket: WebSocket,
+    Shared { cluster, access, .. }: Shared,
+    role: ClientRole,
+    _permit: OwnedSemaphorePermit,
+) {
+    let Some((client, mut queue)) = cluster.connect(role).await else { return };
+    let mut renewal = tokio::time::interval(RENEWAL);
     let reason = loop {
         tokio::select! {
+            _ = renewal.tick() => if let Some(token) = access.renew(role, now_s()) {
+                let ticket = serde_json::json!({"type": "ticket", "token": token}).to_string();
+                if socket.send(WsMessage::Text(Utf8Bytes::from(ticket))).await.is_err() {
+                    break None;
+                }
+            },
             next = queue.next() => match next {
                 Next::Message(message) => match deliver(&mut socket, &mut queue, message).await {
                     Ok(()) => {}

@@ -3,6 +3,7 @@
 //! The only crate with threads, clocks, sockets and files. The cores it drives are the same that the simulator drives;
 //! what is here decides when a tick runs and how bytes travel, never what a tick does.
 
+pub mod access;
 mod balancer;
 mod board;
 pub mod certs;

@@ -187,6 +187,12 @@ fn render_gateway(board: &Board, text: &mut Exposition) {
             "Commands that the gateway refused.",
             counters.commands_refused as f64,
         ),
+        (
+            "nimbus_gateway_commands_forbidden_total",
+            COUNTER,
+            "Commands that the role of their client does not allow.",
+            counters.commands_forbidden as f64,
+        ),
         ("nimbus_gateway_bad_messages_total", COUNTER, "Messages that were no commands.", counters.messages_bad as f64),
         ("nimbus_gateway_hand_overs_total", COUNTER, "Changes of owner that clients saw.", counters.hand_overs as f64),
         (

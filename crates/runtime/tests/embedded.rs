@@ -4,6 +4,7 @@
 
 use nimbus_client::Client;
 use nimbus_model::{Nid, Pose, Shape, Vec3};
+use nimbus_runtime::access::Access;
 use nimbus_runtime::{Clock, EmbeddedCluster, EmbeddedConfig, RunEnd, Scenes, Web};
 use nimbus_scenes::SceneParams;
 use nimbus_wire::client::{SceneInfo, Spawn, WorldStats};
@@ -40,7 +41,7 @@ impl World {
         let scenes = Scenes { list, build: Arc::new(build) };
         let config = EmbeddedConfig { servers, scenes, durable, ..EmbeddedConfig::new(world) };
         let cluster = EmbeddedCluster::start(config).unwrap();
-        let web = Web::listen(IpAddr::from([127, 0, 0, 1]), 0).unwrap().serve(cluster.handle());
+        let web = Web::listen(IpAddr::from([127, 0, 0, 1]), 0).unwrap().serve(cluster.handle(), Access::Open);
         World { cluster, web }
     }
 

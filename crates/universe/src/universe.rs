@@ -13,6 +13,7 @@ use nimbus_model::{ClientId, Mixer, RegionId, Rng, Tick, World};
 use nimbus_node::{Change, Event, EventKind, Horizon, Node, NodeConfig, Phase, Policy};
 use nimbus_scenes::SceneParams;
 use nimbus_space::PartitionMap;
+use nimbus_wire::client::ClientRole;
 use nimbus_wire::{Address, Frame, GatewayId};
 use std::sync::Arc;
 
@@ -238,7 +239,7 @@ impl Universe {
             let first = self.wake_time(Tick(1)) + self.gateway_phase;
             self.queue.push(first, (Actor::Gateway(g as u16), Happening::Wake));
             for c in 0..self.clients.len() {
-                self.gateway[g].connect(ClientId(c as u32)).expect("a fresh gateway has room");
+                self.gateway[g].connect(ClientId(c as u32), ClientRole::Admin).expect("a fresh gateway has room");
             }
         }
         Ok(())

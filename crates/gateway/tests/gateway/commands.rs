@@ -4,6 +4,7 @@ use crate::stage::{A, B, Stage, hosted};
 use nimbus_client::{Answer, Spawn};
 use nimbus_gateway::{GatewayConfig, Outputs, Request};
 use nimbus_model::{ClientId, Nid, Shape, Vec3};
+use nimbus_wire::client::ClientRole;
 use nimbus_wire::{Command, GatewayId, Item, Outcome};
 
 fn send(stage: &mut Stage, client: ClientId, text: &str) {
@@ -12,6 +13,36 @@ fn send(stage: &mut Stage, client: ClientId, text: &str) {
 
 fn ball(x: f32) -> Spawn {
     Spawn::new(Shape::ball(0.5), Vec3::new(x, 2.0, 0.0), Vec3::X)
+}
+
+#[test]
+fn a_client_does_what_its_role_may_and_hears_why_not() {
+    let mut stage = Stage::new();
+    stage.say(A, hosted(5, 1, -4.0));
+    stage.step();
+    let commands = [
+        (r#"{"type":"inspect","seq":1,"nid":"0.5"}"#, ClientRole::Viewer),
+        (r#"{"type":"impulse","seq":2,"nid":"0.5","impulse":[0,1,0]}"#, ClientRole::Player),
+        (r#"{"type":"despawn","seq":3,"nid":"0.5"}"#, ClientRole::Builder),
+        (r#"{"type":"pause","seq":4,"paused":true}"#, ClientRole::Admin),
+    ];
+    for (number, role) in ClientRole::ALL.into_iter().enumerate() {
+        let client = stage.join_as(number as u32, role);
+        stage.step();
+        let before = stage.gateway.counters().commands_forbidden;
+        for (text, _) in commands {
+            send(&mut stage, client, text);
+        }
+        stage.step();
+        let forbidden = commands.iter().filter(|(_, needed)| role < *needed).count();
+        assert_eq!(stage.gateway.counters().commands_forbidden - before, forbidden as u64, "{role}");
+        let reasons: Vec<String> =
+            stage.client(client).take_answers().into_iter().filter_map(|answer| answer.outcome.err()).collect();
+        assert_eq!(reasons.len(), forbidden, "{role}: {reasons:?}");
+        assert!(reasons.iter().all(|reason| reason.ends_with(&format!("you are here as {role}"))), "{reasons:?}");
+        stage.requests.clear();
+    }
+    assert_eq!(stage.regions[&A].orders.len(), 3 + 2, "three may push, two may remove");
 }
 
 #[test]
@@ -214,10 +245,10 @@ fn rubbish_is_refused_and_then_ends_the_connection() {
 fn a_full_gateway_says_so() {
     let mut stage = Stage::with(GatewayConfig { clients_max: 1, ..GatewayConfig::default() });
     stage.join(1);
-    assert!(stage.gateway.connect(ClientId(1)).unwrap_err().contains("already"));
-    assert!(stage.gateway.connect(ClientId(2)).unwrap_err().contains("serves 1 clients"));
+    assert!(stage.gateway.connect(ClientId(1), ClientRole::Admin).unwrap_err().contains("already"));
+    assert!(stage.gateway.connect(ClientId(2), ClientRole::Admin).unwrap_err().contains("serves 1 clients"));
     stage.gateway.disconnect(ClientId(1));
-    assert!(stage.gateway.connect(ClientId(2)).is_ok());
+    assert!(stage.gateway.connect(ClientId(2), ClientRole::Admin).is_ok());
 }
 
 #[test]

@@ -6,6 +6,7 @@ use nimbus_model::{
     BodyDesc, ClientId, Layout, Motion, Nid, Pose, Quat, RegionId, Rng, Shape, Tick, Vec3, Velocity, World,
 };
 use nimbus_space::PartitionMap;
+use nimbus_wire::client::ClientRole;
 use nimbus_wire::lane::{Incoming, Outgoing};
 use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, Order, StateUpdate};
 use std::collections::BTreeMap;
@@ -85,7 +86,11 @@ impl Stage {
     }
 
     pub(crate) fn join(&mut self, client: u32) -> ClientId {
-        self.gateway.connect(ClientId(client)).expect("there is room");
+        self.join_as(client, ClientRole::Admin)
+    }
+
+    pub(crate) fn join_as(&mut self, client: u32, role: ClientRole) -> ClientId {
+        self.gateway.connect(ClientId(client), role).expect("there is room");
         self.clients.insert(ClientId(client), Client::new());
         ClientId(client)
     }

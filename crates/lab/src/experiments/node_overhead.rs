@@ -7,6 +7,7 @@ use nimbus_node::{Node, NodeConfig};
 use nimbus_physics::PhysicsWorld;
 use nimbus_scenes::SceneParams;
 use nimbus_space::PartitionMap;
+use nimbus_wire::client::ClientRole;
 use nimbus_wire::{Address, Frame, GatewayId};
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     let mut node = Node::new(config, world.clone(), 1, map.clone(), Tick(0));
     let mut gateway =
         Gateway::new(GatewayConfig { id: gateway_id, ..GatewayConfig::default() }, Vec::new(), world.clone(), 1, map);
-    gateway.connect(ClientId(1)).map_err(LabError::Failed)?;
+    gateway.connect(ClientId(1), ClientRole::Admin).map_err(LabError::Failed)?;
 
     let mut tick = Tick(0);
     let seconds = world.injections.iter().map(|i| i.count as f32 / i.per_second).fold(0.0, f32::max);

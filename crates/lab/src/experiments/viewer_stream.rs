@@ -4,6 +4,7 @@ use cpu_time::ThreadTime;
 use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
 use nimbus_model::{BodyDesc, ClientId, Layout, Motion, Nid, Pose, RegionId, Rng, Shape, Tick, Vec3, Velocity, World};
 use nimbus_space::PartitionMap;
+use nimbus_wire::client::ClientRole;
 use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, STATES_PER_FRAME, StateUpdate};
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     let map = PartitionMap::from_layout(&world.layout).map_err(|error| LabError::Failed(error.to_string()))?;
     let config = GatewayConfig { id: GatewayId(0), ..GatewayConfig::default() };
     let mut gateway = Gateway::new(config, Vec::new(), Arc::new(world), 1, map);
-    gateway.connect(ClientId(1)).map_err(LabError::Failed)?;
+    gateway.connect(ClientId(1), ClientRole::Admin).map_err(LabError::Failed)?;
     let frame = |tick, content| {
         let (from, to) = (Address::Region(RegionId(0)), Address::Gateway(GatewayId(0)));
         Frame { from, to, era: 1, epoch: 1, tick, content }

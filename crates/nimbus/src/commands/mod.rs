@@ -12,4 +12,5 @@ pub(crate) mod relay;
 pub(crate) mod replay;
 pub(crate) mod roles;
 pub(crate) mod run;
+pub(crate) mod token;
 pub(crate) mod universe;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cluster_file::{self, Keep};
+use crate::commands::run;
 use crate::exit::Verdict;
 use crate::logging;
 
@@ -84,9 +85,10 @@ impl RoleArgs {
             Role::Node => run_node(&described.setup, &name, token, ends, tell)?,
             Role::Gateway => {
                 let address = described.http.get(&name).context("a gateway needs an `http` address")?;
+                let access = run::access(described.secret.as_deref(), described.anonymous)?;
                 let listening = Web::listen(address.ip(), address.port())?;
                 let gateway = GatewayProcess::start(&described.setup, &name, token)?;
-                let web = listening.serve(gateway.handle());
+                let web = listening.serve(gateway.handle(), access);
                 tell(format!("open http://{}/", web.address()));
                 let outcome = gateway.run(ends);
                 web.stop();

@@ -1,9 +1,11 @@
 //! `nimbus run`: a user's own world in one process, with the viewer in the browser.
 
 use clap::Args;
+use nimbus::runtime::access::{Access, Secret};
 use nimbus::runtime::{EmbeddedCluster, EmbeddedConfig, Signals, Web};
+use nimbus::wire::client::ClientRole;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::exit::Verdict;
 use crate::worlds;
@@ -35,6 +37,12 @@ pub(crate) struct Serving {
     /// Begin on one server, and share the world with the others while a tick costs more than this many milliseconds
     #[arg(long, value_name = "MS", num_args = 0..=1, default_missing_value = "4", value_parser = budget)]
     pub(crate) burst: Option<u32>,
+    /// Let in only who has a token made with this secret (see `nimbus token`)
+    #[arg(long, value_name = "FILE")]
+    secret: Option<PathBuf>,
+    /// Let those in who have no token, as viewer, player, builder or admin
+    #[arg(long, value_name = "ROLE", requires = "secret")]
+    anonymous: Option<ClientRole>,
     /// Record the run to this file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -69,8 +77,17 @@ pub(crate) fn budget_us(ms: f32) -> Result<u32, String> {
     if sound { Ok((ms * 1e3) as u32) } else { Err("a budget lies between 0.1 and 1000 milliseconds".to_owned()) }
 }
 
+/// Who is let in: everybody where there is no secret.
+pub(crate) fn access(secret: Option<&Path>, anonymous: Option<ClientRole>) -> anyhow::Result<Access> {
+    Ok(match secret {
+        Some(path) => Access::guarded(Secret::read(path)?, anonymous),
+        None => Access::Open,
+    })
+}
+
 /// Runs a world until the process is asked to end.
 pub(crate) fn serve(config: EmbeddedConfig, serving: &Serving) -> anyhow::Result<Verdict> {
+    let access = access(serving.secret.as_deref(), serving.anonymous)?;
     let listening = Web::listen(serving.host, serving.port)?;
     let mut signals = Signals::listen()?;
     let name = config.world.name.clone();
@@ -78,7 +95,7 @@ pub(crate) fn serve(config: EmbeddedConfig, serving: &Serving) -> anyhow::Result
     let balance = serving.balance || budget_us.is_some();
     let cluster = EmbeddedCluster::start(EmbeddedConfig { record, balance, budget_us, ..config })?;
     let servers = cluster.servers();
-    let web = listening.serve(cluster.handle());
+    let web = listening.serve(cluster.handle(), access);
     let plural = if servers == 1 { "" } else { "s" };
     println!("`{name}` on {servers} server{plural}: open http://{}/ (Ctrl-C ends it)", web.address());
     if let Some(path) = &serving.record {

@@ -9,12 +9,14 @@ mod body_card;
 mod from_client;
 mod nid_text;
 mod overlay;
+mod role;
 mod stats;
 mod to_client;
 
 pub use body_card::{BodyCard, HandOver};
 pub use from_client::{ELEMENTS_MAX, FromClient, Parsed, Reject, SPEED_MAX, SPEED_MIN, STEP_TICKS_MAX, Spawn};
 pub use overlay::{BreachNews, Overlay};
+pub use role::{ClientRole, NoRole};
 pub use stats::{NodeStats, WorldStats};
 pub use to_client::{Bounds, RegionShape, SceneInfo, StaticBody, ToClient};
 

@@ -4,7 +4,7 @@ use nimbus_model::{Aabb, ClientId, Nid, Quat, RegionId, Shape, Vec3, World};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-use super::{BodyCard, BreachNews, WorldStats, nid_text};
+use super::{BodyCard, BreachNews, ClientRole, WorldStats, nid_text};
 
 /// A world that a client may ask for by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,6 +69,8 @@ pub enum ToClient {
         protocol: u32,
         /// The gateway's number for the client.
         client: ClientId,
+        /// What the client may do.
+        role: ClientRole,
         /// Worlds to ask for.
         scenes: Vec<SceneInfo>,
     },
@@ -194,8 +196,8 @@ mod tests {
     fn texts_are_those_of_the_protocol_page() {
         let scenes = vec![SceneInfo { name: "rain".into(), about: "It rains.".into() }];
         check(
-            ToClient::Welcome { protocol: 1, client: ClientId(7), scenes },
-            r#"{"type":"welcome","protocol":1,"client":7,"scenes":[{"name":"rain","about":"It rains."}]}"#,
+            ToClient::Welcome { protocol: 1, client: ClientId(7), role: ClientRole::Player, scenes },
+            r#"{"type":"welcome","protocol":1,"client":7,"role":"player","scenes":[{"name":"rain","about":"It rains."}]}"#,
         );
         let half = Aabb::new(Vec3::new(-10.5, f32::NEG_INFINITY, 0.0), Vec3::INFINITY);
         let regions = vec![RegionShape { id: RegionId(2), boxes: vec![Bounds::from(&half)] }];

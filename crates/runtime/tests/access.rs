@@ -1,0 +1,81 @@
+//! A web server that asks for tokens, and clients that come with good ones, bad ones and none.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+use nimbus_runtime::access::{Access, Secret};
+use nimbus_runtime::{Clock, EmbeddedCluster, EmbeddedConfig, Web};
+use nimbus_scenes::SceneParams;
+use nimbus_wire::client::ClientRole;
+use serde_json::Value;
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::time::Duration;
+use tungstenite::{HandshakeError, Message, WebSocket};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Knocks, and waits for the answer: a connection, or the status and the reason.
+fn knock(address: SocketAddr, token: Option<&str>) -> Result<WebSocket<TcpStream>, (u16, String)> {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let token = token.map(|token| format!("?token={token}")).unwrap_or_default();
+    match tungstenite::client(format!("ws://{address}/ws{token}"), stream) {
+        Ok((socket, _)) => Ok(socket),
+        Err(HandshakeError::Failure(tungstenite::Error::Http(answer))) => {
+            let reason = answer.body().clone().map(|body| String::from_utf8(body).unwrap()).unwrap_or_default();
+            Err((answer.status().as_u16(), reason))
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The next message of a type.
+fn next(socket: &mut WebSocket<TcpStream>, kind: &str) -> Value {
+    let clock = Clock::start();
+    while clock.now() < PATIENCE {
+        if let Message::Text(text) = socket.read().unwrap() {
+            let message: Value = serde_json::from_str(&text).unwrap();
+            if message["type"] == kind {
+                return message;
+            }
+        }
+    }
+    panic!("`{kind}` never came");
+}
+
+#[test]
+fn tokens_open_the_door_once_and_the_role_decides_what_may_be_done() {
+    let secret = Secret::new(b"not a secret, but of sufficient length").unwrap();
+    let world = nimbus_scenes::build("tower", &SceneParams::on(1)).unwrap();
+    let cluster = EmbeddedCluster::start(EmbeddedConfig::new(world)).unwrap();
+    let listening = Web::listen(IpAddr::from([127, 0, 0, 1]), 0).unwrap();
+    let web = listening.serve(cluster.handle(), Access::guarded(secret.clone(), None));
+    let address = web.address();
+    let issue = |role| secret.issue(role, Duration::from_secs(60), Clock::unix_us() / 1_000_000).unwrap();
+
+    let (status, reason) = knock(address, None).unwrap_err();
+    assert!(status == 401 && reason.contains("ask whoever runs it"), "{status} {reason}");
+    let (status, reason) = knock(address, Some("v1.admin.1.2.3")).unwrap_err();
+    assert!(status == 403 && reason.contains("not valid"), "{status} {reason}");
+
+    let token = issue(ClientRole::Viewer);
+    let mut viewer = knock(address, Some(&token)).unwrap();
+    let (status, reason) = knock(address, Some(&token)).unwrap_err();
+    assert!(status == 403 && reason.contains("used before"), "{status} {reason}");
+    let ticket = next(&mut viewer, "ticket")["token"].as_str().unwrap().to_owned();
+    assert_eq!(next(&mut viewer, "welcome")["role"], "viewer");
+    viewer.send(Message::text(r#"{"type":"reset","seq":1}"#)).unwrap();
+    let refused = next(&mut viewer, "refused");
+    assert_eq!((refused["seq"].as_u64(), refused["reason"].as_str().unwrap().contains("admin")), (Some(1), true));
+    drop(viewer);
+    // With what it was given it comes again, as what it was.
+    let mut again = knock(address, Some(&ticket)).unwrap();
+    assert_eq!(next(&mut again, "welcome")["role"], "viewer");
+
+    let mut admin = knock(address, Some(&issue(ClientRole::Admin))).unwrap();
+    next(&mut admin, "welcome");
+    admin.send(Message::text(r#"{"type":"pause","seq":7,"paused":true}"#)).unwrap();
+    assert_eq!(next(&mut admin, "done")["seq"], 7);
+    drop((again, admin));
+    cluster.stop().unwrap();
+    web.stop();
+}

@@ -1,0 +1,102 @@
+//! What a client may do, by the role it was let in with.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+use super::FromClient;
+
+/// The roles, each of which may do what those before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClientRole {
+    /// Looks and asks.
+    Viewer,
+    /// Throws and pushes.
+    Player,
+    /// Removes bodies and ties them together.
+    Builder,
+    /// Decides about the clock, the world and its servers.
+    Admin,
+}
+
+impl ClientRole {
+    /// Every role, the least first.
+    pub const ALL: [ClientRole; 4] = [ClientRole::Viewer, ClientRole::Player, ClientRole::Builder, ClientRole::Admin];
+
+    /// The least role that may ask for this.
+    pub fn needed_for(command: &FromClient) -> ClientRole {
+        match command {
+            FromClient::Overlays { .. } | FromClient::Inspect { .. } => ClientRole::Viewer,
+            FromClient::Spawn(_) | FromClient::Impulse { .. } => ClientRole::Player,
+            FromClient::Despawn { .. } | FromClient::Join { .. } => ClientRole::Builder,
+            FromClient::Reset
+            | FromClient::Scene { .. }
+            | FromClient::Pause { .. }
+            | FromClient::Step { .. }
+            | FromClient::Speed { .. }
+            | FromClient::Kill { .. } => ClientRole::Admin,
+        }
+    }
+
+    /// How it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            ClientRole::Viewer => "viewer",
+            ClientRole::Player => "player",
+            ClientRole::Builder => "builder",
+            ClientRole::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for ClientRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A word that names no role.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a role is one of viewer, player, builder and admin")]
+pub struct NoRole;
+
+impl FromStr for ClientRole {
+    type Err = NoRole;
+
+    fn from_str(text: &str) -> Result<ClientRole, NoRole> {
+        ClientRole::ALL.into_iter().find(|role| role.name() == text).ok_or(NoRole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_are_written_as_they_are_read() {
+        for role in ClientRole::ALL {
+            assert_eq!(role.name().parse(), Ok(role));
+            assert_eq!(serde_json::to_string(&role).unwrap(), format!("\"{role}\""));
+        }
+        assert_eq!("root".parse::<ClientRole>(), Err(NoRole));
+    }
+
+    #[test]
+    fn nobody_below_an_admin_touches_the_clock_or_a_server() {
+        let needed = |text: &str| ClientRole::needed_for(&FromClient::parse(text).unwrap().command);
+        assert_eq!(needed(r#"{"type":"inspect","nid":"0.1"}"#), ClientRole::Viewer);
+        assert_eq!(needed(r#"{"type":"impulse","nid":"0.1","impulse":[0,1,0]}"#), ClientRole::Player);
+        assert_eq!(needed(r#"{"type":"despawn","nid":"0.1"}"#), ClientRole::Builder);
+        for text in [
+            r#"{"type":"reset"}"#,
+            r#"{"type":"scene","name":"rain"}"#,
+            r#"{"type":"pause","paused":true}"#,
+            r#"{"type":"step","ticks":1}"#,
+            r#"{"type":"speed","factor":1}"#,
+            r#"{"type":"kill","server":0}"#,
+        ] {
+            assert_eq!(needed(text), ClientRole::Admin, "{text}");
+        }
+    }
+}
