@@ -61,6 +61,7 @@ export class World {
       destroyed: (slot) => this.bodies.destroyed(slot),
       ownerChanged: (slot, from) => {
         this.bodies.ownerChanged(this.replicas, slot, performance.now());
+        // The message names no tick, so it is the newest one that is known.
         this.timeline.handOver(this.tick(), from, this.replicas.region[slot], () => this.replicas.nid(slot) ?? "");
       },
     });
