@@ -1,9 +1,9 @@
 /** The list of broken promises: what was exceeded, by how much, on which server, for which bodies. A click looks there. */
 
 import { element } from "./panel";
-import { regionColour } from "./palette";
 import type { Breach } from "./protocol";
 import { breachText } from "./seams";
+import { swatch } from "./swatch";
 
 /** Rows shown; the rest is a number. */
 const ROWS_MAX = 4;
@@ -31,15 +31,12 @@ export class BreachList {
 
   private row(breach: Breach, age: number): HTMLElement {
     const row = document.createElement("li");
-    const swatch = document.createElement("span");
-    swatch.className = "swatch";
-    swatch.style.background = regionColour(breach.region);
     const words = document.createElement("b");
     words.textContent = breachText(breach);
     const detail = document.createElement("small");
     const ago = age === 0 ? "now" : `${age} s ago`;
     detail.textContent = `${this.regionName(breach.region)}, ${ago}`;
-    row.append(swatch, words, detail);
+    row.append(swatch(breach.region), words, detail);
     if (breach.bodies.length > 0) {
       const [first, ...more] = breach.bodies;
       const link = document.createElement("button");

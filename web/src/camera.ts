@@ -1,10 +1,11 @@
 /**
- * The eye: orbits around a point by default, flies with W A S D and the mouse after F. Frames an extent on request and
- * leaves the camera alone once a person has moved it.
+ * The eye: orbits around a point, or flies with held keys and the mouse. Frames an extent or follows a place on request,
+ * and leaves the camera alone once a person has moved it.
  */
 
 import { type Box3, PerspectiveCamera, Vector3 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { type Motion, motionOf } from "./keys";
 
 export type CameraMode = "orbit" | "fly";
 
@@ -25,8 +26,12 @@ export class CameraRig {
   /** True once a person has moved the camera since the last framing. */
   moved = false;
   private readonly orbit: OrbitControls;
-  private readonly held = new Set<string>();
+  /** Told when the mode changes, whoever changed it. */
+  modeChanged: (mode: CameraMode) => void = () => {};
+  private readonly held = new Set<Motion>();
   private goal: { target: Vector3; position: Vector3 } | null = null;
+  /** The place that is followed, and how near to come; null once it is as near or a person chose a distance. */
+  private followed: { place: Vector3; distance: number | null } | null = null;
   private speed = 12;
   private lookPointer = -1;
   private yaw = 0;
@@ -39,7 +44,7 @@ export class CameraRig {
     this.orbit.maxPolarAngle = Math.PI * 0.55;
     this.orbit.minDistance = 1;
     this.orbit.maxDistance = 2500;
-    this.orbit.addEventListener("start", () => (this.moved = true));
+    this.orbit.addEventListener("start", () => this.touched());
     element.addEventListener("wheel", (event) => this.onWheel(event), { passive: true });
     element.addEventListener("pointerdown", (event) => this.onDown(event));
     element.addEventListener("pointermove", (event) => this.onMove(event));
@@ -79,6 +84,7 @@ export class CameraRig {
       );
     }
     if (this.mode === "fly") this.toggleMode();
+    this.followed = null;
     this.goal = { target: centre, position: centre.clone().addScaledVector(back, distance) };
     if (!gliding) this.approach(1);
     this.camera.far = Math.max(2000, distance * 12);
@@ -92,6 +98,7 @@ export class CameraRig {
     this.orbit.enabled = this.mode === "orbit";
     this.held.clear();
     this.goal = null;
+    this.followed = null;
     if (this.mode === "fly") {
       this.takeAngles();
     } else {
@@ -100,7 +107,31 @@ export class CameraRig {
       this.orbit.target.copy(this.camera.position).addScaledVector(ahead, reach);
       this.orbit.update();
     }
+    this.modeChanged(this.mode);
     return this.mode;
+  }
+
+  /** Turns to a place that moves, glides to this distance from it if it is further away, and keeps to it. */
+  startFollowing(place: [number, number, number], distance: number): void {
+    if (this.mode === "fly") this.toggleMode();
+    this.goal = null;
+    const followed = new Vector3(...place);
+    this.followed = { place: followed, distance: Math.min(distance, this.camera.position.distanceTo(followed)) };
+    // Whatever a person follows is what they want to see.
+    this.moved = true;
+  }
+
+  /** The followed place is here now. Moves along with it at once, so that it stands still in the picture. */
+  followTo(place: [number, number, number]): void {
+    if (!this.followed) return;
+    const way = new Vector3(...place).sub(this.followed.place);
+    this.followed.place.add(way);
+    this.camera.position.add(way);
+    this.orbit.target.add(way);
+  }
+
+  stopFollowing(): void {
+    this.followed = null;
   }
 
   /** Where the camera looks, a unit vector. */
@@ -116,9 +147,10 @@ export class CameraRig {
 
   /** A key went down or up; true when flying uses it. */
   key(code: string, down: boolean): boolean {
-    if (this.mode !== "fly" || !FLY_KEYS.has(code)) return false;
-    if (down) this.held.add(code);
-    else this.held.delete(code);
+    const motion = motionOf(code);
+    if (this.mode !== "fly" || motion === undefined) return false;
+    if (down) this.held.add(motion);
+    else this.held.delete(motion);
     return true;
   }
 
@@ -138,20 +170,22 @@ export class CameraRig {
   private move(seconds: number): void {
     if (this.mode === "orbit") {
       if (this.moved) this.goal = null;
-      this.approach(1 - Math.exp(-seconds * GLIDE));
+      const share = 1 - Math.exp(-seconds * GLIDE);
+      this.approach(share);
+      this.approachFollowed(share);
       this.orbit.update();
       return;
     }
     if (this.held.size === 0) return;
-    const along = (plus: string, minus: string): number => Number(this.held.has(plus)) - Number(this.held.has(minus));
-    const sprint = this.held.has("ShiftLeft") || this.held.has("ShiftRight") ? SPRINT : 1;
+    const along = (plus: Motion, minus: Motion): number => Number(this.held.has(plus)) - Number(this.held.has(minus));
+    const sprint = this.held.has("faster") ? SPRINT : 1;
     const step = this.speed * sprint * seconds;
     const ahead = this.direction();
     const right = new Vector3().crossVectors(ahead, this.camera.up).normalize();
     this.camera.position
-      .addScaledVector(ahead, along("KeyW", "KeyS") * step)
-      .addScaledVector(right, along("KeyD", "KeyA") * step);
-    this.camera.position.y += along("KeyE", "KeyQ") * step;
+      .addScaledVector(ahead, along("ahead", "back") * step)
+      .addScaledVector(right, along("right", "left") * step);
+    this.camera.position.y += along("up", "down") * step;
     this.moved = true;
   }
 
@@ -163,8 +197,30 @@ export class CameraRig {
     if (this.camera.position.distanceTo(this.goal.position) < 0.01) this.goal = null;
   }
 
-  private onWheel(event: WheelEvent): void {
+  /** Brings the followed place to the middle of the view, and nearer if it is still too far away. */
+  private approachFollowed(share: number): void {
+    if (!this.followed) return;
+    const { place, distance } = this.followed;
+    const { target } = this.orbit;
+    const way = place.clone().sub(target).multiplyScalar(share);
+    target.add(way);
+    this.camera.position.add(way);
+    if (distance === null) return;
+    const back = this.camera.position.clone().sub(target);
+    const now = back.length();
+    const next = now + (distance - now) * share;
+    if (now > 0) this.camera.position.copy(target).addScaledVector(back, next / now);
+    if (Math.abs(next - distance) < distance * 0.01) this.followed.distance = null;
+  }
+
+  /** A person moved the camera. */
+  private touched(): void {
     this.moved = true;
+    if (this.followed) this.followed.distance = null;
+  }
+
+  private onWheel(event: WheelEvent): void {
+    this.touched();
     if (this.mode === "fly") this.speed = Math.min(400, Math.max(0.5, this.speed * Math.exp(-event.deltaY * 0.001)));
   }
 
@@ -188,5 +244,3 @@ export class CameraRig {
     this.pitch = Math.asin(Math.max(-1, Math.min(1, ahead.y)));
   }
 }
-
-const FLY_KEYS = new Set(["KeyW", "KeyA", "KeyS", "KeyD", "KeyQ", "KeyE", "ShiftLeft", "ShiftRight"]);

@@ -1,6 +1,8 @@
 /** Buttons, sliders, keys and clicks: turns what a person does into actions. Knows nothing of the wire. */
 
-import { type OverlayId, OVERLAYS } from "./overlays";
+import { Help } from "./help";
+import { type Action, pressOf } from "./keys";
+import type { OverlayId } from "./overlays";
 import { element } from "./panel";
 import type { SceneInfo } from "./protocol";
 import { THROWABLES, type Throwable } from "./throw";
@@ -15,10 +17,14 @@ export interface Actions {
   throwBody(what: Throwable, speed: number, x?: number, y?: number): void;
   /** Picks the body there, or none; coordinates as above. */
   pick(x: number, y: number): void;
-  unpick(): void;
-  toggleMode(): string;
+  /** Stops following, or else lets go of the picked body. */
+  letGo(): void;
+  follow(): void;
+  toggleMode(): void;
   frame(): void;
   toggleOverlay(id: OverlayId): void;
+  toggleLink(): void;
+  record(): void;
   retry(): void;
   flyKey(code: string, down: boolean): boolean;
 }
@@ -36,7 +42,7 @@ export class Controls {
   private readonly sceneChooser = element<HTMLSelectElement>("scene");
   private readonly throwShape = element<HTMLSelectElement>("throw-shape");
   private readonly throwSpeed = element<HTMLInputElement>("throw-speed");
-  private readonly help = element<HTMLDialogElement>("help");
+  private readonly help = new Help(element<HTMLDialogElement>("help"));
   private speedTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -48,8 +54,8 @@ export class Controls {
     this.stepButton.onclick = () => actions.step();
     element("reset").onclick = () => actions.reset();
     element("throw").onclick = () => this.throwNow();
-    element("mode").onclick = () => this.toggleMode();
-    element("help-open").onclick = () => this.help.showModal();
+    element("mode").onclick = () => actions.toggleMode();
+    element("help-open").onclick = () => this.help.toggle();
     element("banner-retry").onclick = () => actions.retry();
     this.sceneChooser.onchange = () => {
       actions.scene(this.sceneChooser.value);
@@ -68,6 +74,10 @@ export class Controls {
     window.addEventListener("keyup", (event) => actions.flyKey(event.code, false));
     this.watchClicks(canvas);
     this.setClock(false, 1);
+    // Cards above the foot of the page keep clear of it, however many lines it has.
+    const foot = element("foot");
+    const measure = (): void => document.body.style.setProperty("--foot", `${foot.offsetHeight}px`);
+    new ResizeObserver(measure).observe(foot);
   }
 
   setClock(paused: boolean, speed: number): void {
@@ -102,8 +112,8 @@ export class Controls {
     this.actions.throwBody(what, Number(this.throwSpeed.value), x, y);
   }
 
-  private toggleMode(): void {
-    element("mode").textContent = this.actions.toggleMode() === "fly" ? "Fly" : "Orbit";
+  setMode(mode: string): void {
+    element("mode").textContent = mode === "fly" ? "Fly" : "Orbit";
   }
 
   private speedMoved(): void {
@@ -133,34 +143,42 @@ export class Controls {
   }
 
   private onKey(event: KeyboardEvent): void {
-    if (this.help.open || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const press = pressOf(event.key);
+    // Esc closes the list by itself; apart from that only the key that opened it does anything.
+    if (this.help.open && press?.action !== "help") return;
     const target = event.target as HTMLElement;
     if (target.tagName === "SELECT" || (target.tagName === "INPUT" && event.key.startsWith("Arrow"))) return;
     if (this.actions.flyKey(event.code, true)) return;
-    const key = event.key.toLowerCase();
-    if (key === " " && target.tagName === "BUTTON") return;
-    const action = this.keyActions[key];
-    if (!action || (event.repeat && key !== "." && key !== "t")) return;
+    if (event.key === " " && (target.tagName === "BUTTON" || target.tagName === "SUMMARY")) return;
+    if (!press || (event.repeat && !press.repeats)) return;
     event.preventDefault();
-    action();
+    this.keyActions[press.action]();
   }
 
-  private readonly keyActions: Record<string, () => void> = {
-    t: () => this.throwNow(),
-    " ": () => this.actions.pause(!this.paused),
-    ".": () => {
+  /** One for each action of the table of keys; the compiler sees to it. */
+  private readonly keyActions: Record<Action, () => void> = {
+    throw: () => this.throwNow(),
+    follow: () => this.actions.follow(),
+    "let go": () => this.actions.letGo(),
+    pause: () => this.actions.pause(!this.paused),
+    step: () => {
       if (this.paused) this.actions.step();
     },
-    r: () => this.actions.reset(),
-    "[": () => this.nudgeSpeed(-0.5),
-    "]": () => this.nudgeSpeed(0.5),
-    f: () => this.toggleMode(),
-    h: () => this.actions.frame(),
-    b: () => this.actions.toggleOverlay("regions"),
-    ...Object.fromEntries(OVERLAYS.map(({ id, key }) => [key, () => this.actions.toggleOverlay(id)])),
-    p: () => document.body.classList.toggle("bare"),
-    escape: () => this.actions.unpick(),
-    "?": () => this.help.showModal(),
+    reset: () => this.actions.reset(),
+    slower: () => this.nudgeSpeed(-0.5),
+    faster: () => this.nudgeSpeed(0.5),
+    mode: () => this.actions.toggleMode(),
+    frame: () => this.actions.frame(),
+    "show regions": () => this.actions.toggleOverlay("regions"),
+    "show auras": () => this.actions.toggleOverlay("auras"),
+    "show clusters": () => this.actions.toggleOverlay("clusters"),
+    "show in-transit": () => this.actions.toggleOverlay("in-transit"),
+    "show breaches": () => this.actions.toggleOverlay("breaches"),
+    link: () => this.actions.toggleLink(),
+    panels: () => document.body.classList.toggle("bare"),
+    record: () => this.actions.record(),
+    help: () => this.help.toggle(),
   };
 
   private watchClicks(canvas: HTMLCanvasElement): void {

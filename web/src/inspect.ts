@@ -8,6 +8,7 @@ import { element } from "./panel";
 import { regionColour } from "./palette";
 import type { BodyCard, Command, HandOver, Shape } from "./protocol";
 import { POSE_STRIDE } from "./replicas";
+import { dress, swatch } from "./swatch";
 import type { World } from "./world";
 
 /** The change of speed that a push gives to a body as heavy as water of its size, metres a second. */
@@ -22,6 +23,8 @@ const LISTED_MAX = 4;
 const ASKED_MAX = 16;
 
 export class Inspector {
+  /** Told when another body is picked, or none any more. */
+  changed: () => void = () => {};
   private nid: string | null = null;
   private slot = -1;
   /** What the gateway said of the picked body last. */
@@ -60,11 +63,18 @@ export class Inspector {
     else this.pick(slot);
   }
 
+  /** The slot of the picked body, or -1. */
+  get picked(): number {
+    return this.slot;
+  }
+
   /** Picks the body in a slot. */
   pick(slot: number): void {
+    const nid = this.world.replicas.nid(slot);
+    if (nid !== null && nid === this.nid && slot === this.slot) return;
     this.drop();
-    this.nid = this.world.replicas.nid(slot);
-    this.slot = slot;
+    this.nid = nid;
+    this.slot = nid === null ? -1 : slot;
     this.card.hidden = this.nid === null;
     if (this.nid !== null) this.world.bodies.mark(this.world.replicas, slot);
     this.refresh();
@@ -91,6 +101,7 @@ export class Inspector {
     this.listed = "";
     this.card.hidden = true;
     this.world.bodies.mark(this.world.replicas, -1);
+    this.changed();
   }
 
   /** Brings the card up to date; called a few times a second. */
@@ -104,7 +115,7 @@ export class Inspector {
     const region = replicas.region[this.slot];
     const place = replicas.position(this.slot) ?? [0, 0, 0];
     element("inspect-nid").textContent = this.nid;
-    element("inspect-swatch").style.background = regionColour(region);
+    dress(element("inspect-swatch"), region);
     element("inspect-owner").textContent = this.world.regionName(region);
     element("inspect-place").textContent = place.map((c) => c.toFixed(1)).join("  ");
     element("inspect-speed").textContent = `${this.speed().toFixed(1)} m/s`;
@@ -154,11 +165,8 @@ export class Inspector {
     when.textContent = `tick ${tick}`;
     const way = document.createElement("span");
     for (const region of [from, to]) {
-      const swatch = document.createElement("i");
-      swatch.className = "swatch";
-      swatch.style.background = regionColour(region);
       if (region === to && way.childElementCount > 0) way.append(" → ");
-      way.append(swatch, ` ${region}`);
+      way.append(swatch(region), ` ${region}`);
     }
     const reign = document.createElement("small");
     reign.textContent = `epoch ${epoch}`;

@@ -5,21 +5,32 @@ import { BreachList } from "./breach_list";
 import { CameraRig } from "./camera";
 import { Connection, describe, type ConnectionState } from "./connection";
 import { Controls } from "./controls";
+import { Follow } from "./follow";
 import { Inspector } from "./inspect";
+import { keyOf } from "./keys";
+import { LinkPanel } from "./link_panel";
 import { Overlays, wantedOf } from "./overlays";
 import { element, Panel } from "./panel";
 import { PROTOCOL_VERSION, type Command, type Inbound, type OverlayName } from "./protocol";
+import { Recorder } from "./recorder";
+import { NOBODY, RoundTrip } from "./round_trip";
 import { breachText } from "./seams";
 import { type Quality, Stage } from "./stage";
+import { dress } from "./swatch";
 import { installHooks } from "./test_hooks";
 import { throwCommand } from "./throw";
+import { TimelineView } from "./timeline_view";
 import { Toasts } from "./toasts";
+import { Traffic } from "./traffic";
 import { World } from "./world";
 
 /** While nobody has touched the camera, it follows the extent for this long after a world was loaded, ms. */
 const FOLLOW_MS = 6000;
 /** In the first moments after loading it jumps; later it glides, ms. */
 const SETTLE_MS = 700;
+
+/** How often the figures of the link are taken, ms. */
+const LINK_MS = 500;
 
 /** Breaches often come in swarms; a toast at most this often, ms. The list has them all. */
 const BREACH_TOAST_MS = 5000;
@@ -31,6 +42,9 @@ const rig = new CameraRig(canvas);
 const panel = new Panel((server) => send({ type: "kill", server }));
 const toasts = new Toasts(element("toasts"));
 const stage = query.get("render") === "off" ? null : makeStage();
+const traffic = new Traffic(performance.now());
+const roundTrip = new RoundTrip();
+const linkPanel = new LinkPanel();
 const clock = { paused: false, speed: 1 };
 let loadedAt = 0;
 let lookedAt = world.focus;
@@ -43,6 +57,7 @@ let subscription = -1;
 
 const connection = new Connection(gatewayUrl(), {
   text: (message) => {
+    traffic.text(message);
     const inbound = world.text(message);
     try {
       if (inbound) show(inbound);
@@ -51,8 +66,14 @@ const connection = new Connection(gatewayUrl(), {
       console.error("a message could not be shown", error);
     }
   },
-  binary: (message) => world.binary(message),
-  changed: (state) => showConnection(state),
+  binary: (message) => {
+    traffic.binary(message.byteLength);
+    world.binary(message);
+  },
+  changed: (state) => {
+    if (state.kind !== "live") roundTrip.reset();
+    showConnection(state);
+  },
 });
 
 const controls = new Controls(
@@ -72,20 +93,28 @@ const controls = new Controls(
       else send(command);
     },
     pick: (x, y) => inspector.pickAt(x, y),
-    unpick: () => inspector.drop(),
-    toggleMode: () => rig.toggleMode(),
+    letGo: () => (follow.nid === null ? inspector.drop() : follow.stop()),
+    follow: () => toggleFollow(),
+    toggleMode: () => {
+      follow.stop();
+      rig.toggleMode();
+    },
     frame: () => {
+      follow.stop();
       // Pressed again, it shows all of a world too wide to see at once.
       const wide = !rig.moved && lookedAt !== world.extent;
       lookedAt = wide ? world.extent : world.focus;
       rig.frame(lookedAt, true);
     },
     toggleOverlay: (id) => overlays.toggle(id),
+    toggleLink: () => linkPanel.toggle(),
+    record: () => recorder.toggle(),
     retry: () => connection.open(),
     flyKey: (code, down) => rig.key(code, down),
   },
   canvas,
 );
+rig.modeChanged = (mode) => controls.setMode(mode);
 
 const overlays = new Overlays((on) => {
   world.regionsView.group.visible = on.has("regions");
@@ -94,22 +123,39 @@ const overlays = new Overlays((on) => {
   wanted = wantedOf(on);
   subscribe();
 });
-const inspector = new Inspector(world, rig.camera, send, (command) => connection.send(command), () => rig.direction());
-const breachList = new BreachList(
-  (region) => world.regionName(region),
-  (nid) => {
-    const slot = world.replicas.slotOf(nid);
-    if (slot < 0) toasts.show(`Body ${nid} is gone`);
-    else inspector.pick(slot);
+const inspector = new Inspector(world, rig.camera, send, ask, () => rig.direction());
+const placed = new Float32Array(3);
+const follow = new Follow(
+  {
+    nid: (slot) => world.replicas.nid(slot),
+    place: (slot) => {
+      world.bodies.placeOf(slot, placed, 0);
+      return [placed[0], placed[1], placed[2]];
+    },
+    radius: (slot) => world.bodies.radiusOf(slot),
+  },
+  rig,
+  (nid, end) => {
+    if (end === "dead") toasts.show(`Body ${nid} is gone and cannot be followed any further`);
+    showFollowed();
   },
 );
-const hooks = installHooks(world, connection, rig, clock, () => frames, send, (slot) => inspector.pick(slot));
+inspector.changed = () => follow.stop();
+element("inspect-follow").onclick = () => toggleFollow();
+const breachList = new BreachList((region) => world.regionName(region), (nid) => pickFirst([nid]));
+const timelineView = new TimelineView(world.timeline, (region) => world.regionName(region), pickFirst);
+const recorder = new Recorder(canvas, element<HTMLButtonElement>("record"), stage !== null, () => hooks.sceneName, (text, bad) =>
+  toasts.show(text, bad),
+);
+const hooks = installHooks(world, connection, rig, clock, () => frames, send, (slot) => inspector.pick(slot), () => follow.nid);
 stage?.add(world.statics.group, world.bodies.group, world.regionsView.group, world.seamsView.group);
 connection.open();
 setInterval(() => {
   showConnection(connection.state);
   panel.live(world.tick(), world.replicas.count, fps);
   inspector.refresh();
+  showFollowed();
+  timelineView.show(world.tick());
   const { seams } = world;
   overlays.count("auras", seams.auraCount);
   overlays.count("clusters", seams.clusters.length);
@@ -117,6 +163,17 @@ setInterval(() => {
   overlays.count("breaches", seams.breachesTotal);
   breachList.show(overlays.has("breaches"), seams.breaches, seams.breachesTotal, world.tick(), world.tickHz);
 }, 250);
+setInterval(() => {
+  const now = performance.now();
+  // Refusals show in the operators' figures, so the question is about a body that exists, if any does.
+  if (roundTrip.due(now)) ask({ type: "inspect", nid: world.replicas.anyNid() ?? NOBODY });
+  linkPanel.show({
+    rates: traffic.take(now, world.replicas.updates),
+    jitterMs: world.jitter.ms,
+    delayMs: world.playhead.delayMs(),
+    roundTripMs: roundTrip.ms(now),
+  });
+}, LINK_MS);
 requestAnimationFrame(frame);
 
 let lastFrame = performance.now();
@@ -129,6 +186,7 @@ function frame(): void {
   frames++;
   if (passed > 0) fps += (1000 / passed - fps) * Math.min(1, passed / 500);
   world.frame(now);
+  follow.frame();
   if (world.extentChanged) {
     world.extentChanged = false;
     stage?.fit(world.extent, world.focus);
@@ -166,10 +224,13 @@ function show(message: Inbound): void {
       panel.show(message);
       break;
     case "body":
+      roundTrip.answered(message.seq ?? null, performance.now());
       inspector.show(message);
       break;
     case "breaches": {
-      const news = world.seams.takeBreaches(message.total, message.recent).at(-1);
+      const fresh = world.seams.takeBreaches(message.total, message.recent);
+      for (const breach of fresh) world.timeline.breach(breach);
+      const news = fresh.at(-1);
       if (news && overlays.has("breaches") && performance.now() - breachToldAt > BREACH_TOAST_MS) {
         breachToldAt = performance.now();
         const about = news.bodies.length > 0 ? `, body ${news.bodies.join(", ")}` : "";
@@ -181,6 +242,7 @@ function show(message: Inbound): void {
       hooks.done(message.seq ?? null, message.nid ?? null);
       break;
     case "refused":
+      if (roundTrip.answered(message.seq ?? null, performance.now())) break;
       if (inspector.asked(message.seq ?? null) || message.seq === subscription) break;
       hooks.lastRefusal = { seq: message.seq ?? null, reason: message.reason };
       toasts.show(`Refused: ${message.reason}`, true);
@@ -191,6 +253,39 @@ function show(message: Inbound): void {
 /** Tells the gateway what to send on top of the bodies; a gateway that knows no overlays just refuses. */
 function subscribe(): void {
   subscription = connection.send({ type: "overlays", on: wanted });
+}
+
+/** Sends a question whose answer tells how long the way is; without a word when there is nobody to ask. */
+function ask(command: Command): number {
+  const seq = connection.send(command);
+  roundTrip.asked(seq, performance.now());
+  return seq;
+}
+
+/** Picks the first of these bodies that there still is. */
+function pickFirst(nids: string[]): void {
+  const slot = nids.map((nid) => world.replicas.slotOf(nid)).find((found) => found >= 0);
+  if (slot === undefined) toasts.show(`Body ${nids[0]} is gone`);
+  else inspector.pick(slot);
+}
+
+function toggleFollow(): void {
+  if (follow.nid !== null) follow.stop();
+  else if (inspector.picked >= 0) follow.start(inspector.picked);
+  else toasts.show("Pick a body first: click on it. Then it can be followed.");
+}
+
+/** Says which body is followed and whose it is. */
+function showFollowed(): void {
+  const sign = element("following");
+  sign.hidden = follow.nid === null;
+  element("inspect-follow").setAttribute("aria-pressed", String(!sign.hidden));
+  if (follow.nid === null || inspector.picked < 0) return;
+  const region = world.replicas.region[inspector.picked];
+  dress(element("following-swatch"), region);
+  const words = `Following body ${follow.nid} on ${world.regionName(region)}, ${keyOf("let go")} ends it`;
+  const text = element("following-text");
+  if (text.textContent !== words) text.textContent = words;
 }
 
 function send(command: Command): number {

@@ -1,16 +1,17 @@
-/** Which overlays a person wants to see: a row of switches, a key for each, remembered from visit to visit. */
+/** Which overlays a person wants to see: a row of switches, remembered from visit to visit. */
 
+import { keyOf } from "./keys";
 import { element } from "./panel";
 import type { OverlayName } from "./protocol";
 
 export type OverlayId = "regions" | OverlayName;
 
-export const OVERLAYS: { id: OverlayId; name: string; key: string; about: string }[] = [
-  { id: "regions", name: "Regions", key: "1", about: "the part of space each server looks after" },
-  { id: "auras", name: "Auras", key: "2", about: "how far each body near a seam reaches: what enters comes to its server" },
-  { id: "clusters", name: "Clusters", key: "3", about: "bodies that only move between servers together" },
-  { id: "in-transit", name: "In transit", key: "4", about: "bodies on their way from one server to another" },
-  { id: "breaches", name: "Breaches", key: "5", about: "promises that do not hold: what was exceeded, by how much, for which bodies" },
+export const OVERLAYS: { id: OverlayId; name: string; about: string }[] = [
+  { id: "regions", name: "Regions", about: "the part of space each server looks after" },
+  { id: "auras", name: "Auras", about: "how far each body near a seam reaches: what enters comes to its server" },
+  { id: "clusters", name: "Clusters", about: "bodies that only move between servers together" },
+  { id: "in-transit", name: "In transit", about: "bodies on their way from one server to another" },
+  { id: "breaches", name: "Breaches", about: "promises that do not hold: what was exceeded, by how much, for which bodies" },
 ];
 
 const DEFAULT_ON: OverlayId[] = ["regions", "breaches"];
@@ -24,7 +25,8 @@ export class Overlays {
   constructor(private readonly changed: (on: ReadonlySet<OverlayId>) => void) {
     this.on = new Set(parseStored(read()));
     const root = element("overlays");
-    for (const { id, name, key, about } of OVERLAYS) {
+    for (const { id, name, about } of OVERLAYS) {
+      const key = keyOf(`show ${id}`);
       const button = document.createElement("button");
       button.type = "button";
       button.id = `overlay-${id}`;

@@ -1,9 +1,10 @@
 /**
  * One colour per region, told apart by people with any common form of colour vision.
  *
- * The first eight start from the idea of Okabe and Ito (few hues, clearly different lightness) and were moved apart for
- * a dark ground until every pair differs for the usual eye and for both red-green forms of colour blindness. Further
- * regions take hues a golden angle apart in three levels of lightness, so that neighbours in number never look alike.
+ * The first eight are few hues of clearly different lightness, moved apart for a dark ground until every pair differs for
+ * the usual eye and for those without red, green or blue cones; the test has the least distance. Further regions take
+ * hues a golden angle apart in three levels of lightness, so that neighbours in number never look alike; from there on
+ * the letters of `region_letter.ts` do what colours cannot.
  */
 
 /** What colours are seen against. */
@@ -12,7 +13,7 @@ export const BACKGROUND = "#0d1218";
 /** The least contrast of a colour with the background. */
 const CONTRAST_MIN = 4.6;
 
-const CHOSEN = ["#52b1fc", "#e0a010", "#049a8c", "#ffbab8", "#f4f842", "#c4620a", "#567de4", "#f8faf6"];
+const CHOSEN = ["#70afff", "#ffa100", "#108d87", "#aa4bff", "#faf57a", "#fb070e", "#bec1af", "#a3ffff"];
 
 /** The colour of a region as a CSS colour. */
 export function regionColour(region: number): string {

@@ -4,6 +4,7 @@ import { regionColour } from "./palette";
 import type { NodeStats, WorldStats } from "./protocol";
 import { ServerLives } from "./server_life";
 import { StepChart } from "./step_chart";
+import { dress, SPARE_COLOUR } from "./swatch";
 
 const count = new Intl.NumberFormat("en", { useGrouping: true });
 
@@ -77,9 +78,8 @@ export class Panel {
   }
 
   private showNode(node: NodeStats, row: Row): void {
-    const colour = node.region === null ? "#5c6875" : regionColour(node.region);
-    row.swatch.style.background = colour;
-    row.chart.setColour(colour);
+    dress(row.swatch, node.region);
+    row.chart.setColour(node.region === null ? SPARE_COLOUR : regionColour(node.region));
     const life = this.lives.of(node);
     row.root.classList.toggle("down", life.dead);
     set(row.life, life.word);
@@ -130,7 +130,7 @@ export class Panel {
     name.append(swatch, words, life, kill);
     const seams = div("detail");
     seams.title = "Auras it projects near its seams, and auras of other servers' bodies that it knows";
-    const chart = new StepChart("#5c6875");
+    const chart = new StepChart(SPARE_COLOUR);
     root.append(name, bodies, detail, seams, chart.canvas);
     const after = [...this.rows.entries()].filter(([other]) => other > id).sort(([a], [b]) => a - b)[0];
     if (after) this.servers.insertBefore(root, after[1].root);

@@ -61,6 +61,12 @@ export class Playhead {
     return this.head;
   }
 
+  /** How far the head is behind the newest state, ms. */
+  delayMs(): number {
+    const pace = this.pace();
+    return this.latest < 0 || pace <= 0 ? 0 : (this.latest - this.head) / pace;
+  }
+
   /** Ticks per millisecond. */
   pace(): number {
     const first = this.arrivals[0];

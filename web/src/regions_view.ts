@@ -19,8 +19,9 @@ import {
   SRGBColorSpace,
   Vector3,
 } from "three";
-import { regionColour } from "./palette";
+import { BACKGROUND, regionColour } from "./palette";
 import type { Region, RegionBox } from "./protocol";
+import { regionLetter } from "./region_letter";
 
 /** Planes of neighbours lie this far inside their own box, so that both can be seen, metres. */
 const INSET = 0.02;
@@ -79,7 +80,7 @@ export class RegionsView {
     }
     const line = new LineBasicMaterial({ color: colour, transparent: true, opacity: 0.5, depthWrite: false });
     this.keep(new LineSegments(this.geometry(edges), line), line);
-    const label = makeLabel(name, colour);
+    const label = makeLabel(name, colour, regionLetter(region.id));
     label.position.set((widest.min.x + widest.max.x) / 2, widest.max.y, (widest.min.z + widest.max.z) / 2);
     this.keep(label, label.material);
     this.anchors.set(region.id, new Vector3(label.position.x, (widest.min.y + widest.max.y * 3) / 4, label.position.z));
@@ -181,14 +182,14 @@ function volume(box: Box3): number {
   return size.x * size.y * size.z;
 }
 
-function makeLabel(text: string, colour: string): Sprite {
+function makeLabel(text: string, colour: string, letter: string): Sprite {
   const canvas = document.createElement("canvas");
   const paint = canvas.getContext("2d");
   const font = "600 30px system-ui, sans-serif";
   let length = 200;
   if (paint) {
     paint.font = font;
-    length = Math.ceil(paint.measureText(text).width) + 64;
+    length = Math.ceil(paint.measureText(text).width) + 78;
     canvas.width = length;
     canvas.height = 52;
     paint.font = font;
@@ -198,11 +199,17 @@ function makeLabel(text: string, colour: string): Sprite {
     paint.fill();
     paint.fillStyle = colour;
     paint.beginPath();
-    paint.arc(28, 26, 8, 0, Math.PI * 2);
+    paint.arc(28, 26, 17, 0, Math.PI * 2);
     paint.fill();
-    paint.fillStyle = "#e8edf2";
     paint.textBaseline = "middle";
-    paint.fillText(text, 46, 27);
+    paint.textAlign = "center";
+    paint.fillStyle = BACKGROUND;
+    paint.font = `700 ${letter.length > 1 ? 17 : 24}px system-ui, sans-serif`;
+    paint.fillText(letter, 28, 27);
+    paint.textAlign = "left";
+    paint.font = font;
+    paint.fillStyle = "#e8edf2";
+    paint.fillText(text, 54, 27);
   }
   const map = new CanvasTexture(canvas);
   map.colorSpace = SRGBColorSpace;

@@ -18,7 +18,8 @@ const QUANTUM = 1 / 32767;
 export interface ReplicaListener {
   created(slot: number): void;
   destroyed(slot: number): void;
-  ownerChanged(slot: number): void;
+  /** `from` is the region that owned it before. */
+  ownerChanged(slot: number, from: number): void;
 }
 
 export class Replicas implements BodySink {
@@ -32,6 +33,8 @@ export class Replicas implements BodySink {
   head = -1;
   /** Records that named an impossible slot, a slot without a body, or a place that is no place. */
   ignored = 0;
+  /** Records of motion that came, ever. */
+  updates = 0;
 
   alive = new Uint8Array(0);
   region = new Uint16Array(0);
@@ -115,12 +118,14 @@ export class Replicas implements BodySink {
       }
       const region = words[i * 2 + 1] & 0xffff;
       if (this.region[slot] === region) continue;
+      const from = this.region[slot];
       this.region[slot] = region;
-      this.listener.ownerChanged(slot);
+      this.listener.ownerChanged(slot, from);
     }
   }
 
   state(tick: number, slots: Uint32Array, positions: Float32Array, rotations: Int16Array): void {
+    this.updates += slots.length;
     if (tick > this.latestTick) {
       this.priorTick = this.latestTick < 0 ? tick : this.latestTick;
       this.latestTick = tick;
@@ -209,6 +214,12 @@ export class Replicas implements BodySink {
       if (this.nidLow[slot] === low && this.nidHigh[slot] === high && this.alive[slot]) return slot;
     }
     return -1;
+  }
+
+  /** The id of some body, always the same while it lives; null when there is none. */
+  anyNid(): string | null {
+    for (let slot = 0; slot < this.slotEnd; slot++) if (this.alive[slot]) return this.nid(slot);
+    return null;
   }
 
   /** Calls `visit` for every body, in slot order. */

@@ -29,10 +29,10 @@ export type Quality = "auto" | "high" | "low";
 /** Below this many frames a second for `PATIENCE_MS` the picture gets simpler. */
 const FPS_LOW = 26;
 const PATIENCE_MS = 2500;
-/** On views wider than this the panel leaves room beside it; its width and the dock's height, pixels. */
+/** On views wider than this the panel leaves room beside it; its width and the height of the foot, pixels. */
 const PANEL_BESIDE_PX = 900;
 const PANEL_PX = 290;
-const DOCK_PX = 60;
+const FOOT_PX = 92;
 
 export class Stage {
   readonly scene = new Scene();
@@ -121,7 +121,7 @@ export class Stage {
     if (clientWidth === 0 || clientHeight === 0) return;
     this.renderer.setSize(clientWidth, clientHeight, false);
     const wide = clientWidth > PANEL_BESIDE_PX;
-    this.rig.resize(clientWidth, clientHeight, wide ? PANEL_PX : 0, wide ? DOCK_PX : 0);
+    this.rig.resize(clientWidth, clientHeight, wide ? PANEL_PX : 0, wide ? FOOT_PX : 0);
   }
 }
 

@@ -28,6 +28,10 @@ export interface Hooks {
   slotOf(nid: string): number;
   /** Picks the body in a slot, as a click on it does. */
   pick(slot: number): void;
+  /** The id of the body that the camera follows, or null. */
+  readonly followed: string | null;
+  /** What the time-line holds. */
+  readonly timeline: { handOvers: number; breaches: number };
   /** What is known of the seams. */
   readonly seams: { auras: number; clusters: number; inTransit: number; breaches: number };
   /** Sends any command; returns its number, or -1 when not connected. */
@@ -64,6 +68,7 @@ export function installHooks(
   frames: () => number,
   send: (command: Command) => number,
   pick: (slot: number) => void,
+  followed: () => string | null,
 ): Hooks {
   const answers = new Map<number, string | null>();
   const hooks: Hooks = {
@@ -88,6 +93,12 @@ export function installHooks(
     nid: (slot) => world.replicas.nid(slot),
     slotOf: (nid) => world.replicas.slotOf(nid),
     pick,
+    get followed() {
+      return followed();
+    },
+    get timeline() {
+      return world.timeline.totals(world.tick());
+    },
     get seams() {
       const { auraCount, clusters, transits, breaches } = world.seams;
       return { auras: auraCount, clusters: clusters.length, inTransit: transits.size, breaches: breaches.length };

@@ -6,6 +6,7 @@
 import type { Box3 } from "three";
 import { BodiesView } from "./bodies_view";
 import { focusOf, interestingExtent, width } from "./extent";
+import { Jitter } from "./jitter";
 import { Playhead } from "./playhead";
 import { decode, parseText, type Inbound, type Region, type RegionBox, type WorldStats } from "./protocol";
 import { RegionsView } from "./regions_view";
@@ -14,6 +15,7 @@ import { Rolling } from "./rolling";
 import { Seams } from "./seams";
 import { SeamsView } from "./seams_view";
 import { StaticsView } from "./statics_view";
+import { Timeline } from "./timeline";
 
 /** How often the extent is measured again, ms. */
 const EXTENT_MS = 1000;
@@ -28,6 +30,8 @@ export class World {
   readonly seamsView = new SeamsView();
   readonly replicas: Replicas;
   readonly playhead = new Playhead();
+  readonly jitter = new Jitter();
+  readonly timeline = new Timeline();
   /** Milliseconds per frame spent on decoding and on writing instances. */
   readonly cost = new Rolling(240);
   era = -1;
@@ -55,7 +59,11 @@ export class World {
     this.replicas = new Replicas({
       created: (slot) => this.bodies.created(this.replicas, slot),
       destroyed: (slot) => this.bodies.destroyed(slot),
-      ownerChanged: (slot) => this.bodies.ownerChanged(this.replicas, slot, performance.now()),
+      ownerChanged: (slot, from) => {
+        this.bodies.ownerChanged(this.replicas, slot, performance.now());
+        // The message names no tick, so it is the newest one that is known.
+        this.timeline.handOver(this.tick(), from, this.replicas.region[slot], () => this.replicas.nid(slot) ?? "");
+      },
     });
     this.extent = this.focus = interestingExtent(new Float32Array(0), []);
   }
@@ -72,7 +80,10 @@ export class World {
       this.dropped++;
       console.error("a message could not be applied", error);
     }
-    if (this.replicas.latestTick !== before) this.playhead.arrived(this.replicas.latestTick, start);
+    if (this.replicas.latestTick !== before) {
+      this.playhead.arrived(this.replicas.latestTick, start);
+      this.jitter.arrived(this.replicas.latestTick, start, this.playhead.pace());
+    }
     this.decodeMs += performance.now() - start;
   }
 
@@ -129,6 +140,8 @@ export class World {
         this.tickHz = message.tick_hz > 0 ? message.tick_hz : 60;
         this.killBox = message.kill_box ?? null;
         this.playhead.reset(this.tickHz);
+        this.jitter.reset();
+        this.timeline.reset(this.tickHz);
         this.regions = [];
         this.labels = "";
         this.statics.load(message.statics);
