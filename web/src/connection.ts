@@ -40,7 +40,8 @@ export class Connection {
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
-    private readonly url: string,
+    /** Asked before every attempt: what it says may be good only once. */
+    private readonly url: () => string,
     private readonly events: ConnectionEvents,
   ) {
     setInterval(() => this.watch(), WATCH_MS);
@@ -55,7 +56,7 @@ export class Connection {
     this.enter({ kind: "connecting", again: this.failures > 0 });
     let socket: WebSocket;
     try {
-      socket = new WebSocket(this.url);
+      socket = new WebSocket(this.url());
     } catch (error) {
       this.lose(String(error));
       return;

@@ -55,7 +55,9 @@ let wanted: OverlayName[] = [];
 /** The number of the command that asked for them last. */
 let subscription = -1;
 
-const connection = new Connection(gatewayUrl(), {
+/** What lets us in, where a token is needed; each is good once, and the gateway gives us the next. */
+let ticket = new URLSearchParams(location.search).get("token");
+const connection = new Connection(gatewayUrl, {
   text: (message) => {
     traffic.text(message);
     const inbound = world.text(message);
@@ -206,6 +208,9 @@ function show(message: Inbound): void {
         toasts.show(`The server speaks version ${message.protocol}, this page version ${PROTOCOL_VERSION}. Reload it.`, true);
       }
       break;
+    case "ticket":
+      ticket = message.token;
+      break;
     case "world":
       loadedAt = performance.now();
       inspector.drop();
@@ -321,5 +326,8 @@ function gatewayUrl(): string {
   const url = new URL("ws", location.href);
   url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   url.search = "";
+  if (ticket !== null) {
+    url.searchParams.set("token", ticket);
+  }
   return url.href;
 }

@@ -31,7 +31,7 @@ const newest = (): FakeSocket => FakeSocket.made[FakeSocket.made.length - 1];
 function setup(): { connection: Connection; states: ConnectionState[]; heard: unknown[] } {
   const states: ConnectionState[] = [];
   const heard: unknown[] = [];
-  const connection = new Connection("ws://here/ws", {
+  const connection = new Connection(() => "ws://here/ws", {
     text: (message) => heard.push(message),
     binary: (message) => heard.push(message),
     changed: (state) => states.push(state),
