@@ -12,7 +12,7 @@ const TOPS: usize = 6;
 /// Classes of how far off a prediction was, by its bits.
 const MISSES: usize = 6;
 /// Classes of how far off the components before it were: not, a little, a lot.
-const SO_FAR: usize = 3;
+const SO_FAR: usize = 4;
 
 /// The odds of a whole number that is small more often than large: whether it is zero, its sign, how many bits it has, one
 /// by one, and the highest of those below the first. The rest is as good as random.
@@ -102,7 +102,8 @@ pub(super) fn miss(greatest: u32) -> u8 {
 pub(super) fn so_far(greatest: u32) -> usize {
     match greatest {
         0 => 0,
-        1..4 => 1,
+        1..3 => 1,
+        3..12 => 2,
         _ => SO_FAR - 1,
     }
 }
