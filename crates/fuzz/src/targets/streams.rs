@@ -40,8 +40,11 @@ pub(super) fn make(rng: &mut Rng) -> Vec<u8> {
             out.extend_from_slice(&packet);
         }
         encoder.acknowledge(sequence);
-        for body in bodies.iter_mut().filter(|_| rng.chance(0.3)) {
-            (body.pose.position.x, body.at_rest) = (body.pose.position.x + rng.unit(), rng.chance(0.5));
+        for body in &mut bodies {
+            if rng.chance(0.3) {
+                body.pose.position.x += rng.unit();
+                body.at_rest = rng.chance(0.5);
+            }
         }
     }
     out
