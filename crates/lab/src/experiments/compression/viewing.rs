@@ -29,9 +29,11 @@ pub(super) struct Viewing {
     pub(super) packets: Vec<usize>,
     pub(super) encode_us: f64,
     pub(super) decode_us: f64,
-    /// At ticks and halfway between them, of moving bodies: how far off the picture is.
+    /// How far off the picture is, at ticks and halfway between them, of all bodies and of those that move.
     pub(super) at_ticks: Errors,
     pub(super) halfway: Errors,
+    pub(super) at_ticks_moving: Errors,
+    pub(super) halfway_moving: Errors,
 }
 
 /// Millimetres and degrees.
@@ -42,11 +44,26 @@ pub(super) struct Errors {
 }
 
 impl Errors {
-    fn add(&mut self, shown: &Pose, truth: &Pose) {
-        self.position_mm.push((shown.position - truth.position).length() * 1e3);
+    fn add(&mut self, error: Error) {
+        self.position_mm.push(error.position_mm);
+        self.rotation_deg.push(error.rotation_deg);
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Error {
+    position_mm: f32,
+    rotation_deg: f32,
+}
+
+impl Error {
+    fn between(shown: &Pose, truth: &Pose) -> Error {
         let way = (shown.rotation * truth.rotation.inverse()).to_array().map(f64::from);
         let sine = (way[0] * way[0] + way[1] * way[1] + way[2] * way[2]).sqrt();
-        self.rotation_deg.push((2.0 * sine.atan2(way[3].abs())).to_degrees() as f32);
+        Error {
+            position_mm: (shown.position - truth.position).length() * 1e3,
+            rotation_deg: (2.0 * sine.atan2(way[3].abs())).to_degrees() as f32,
+        }
     }
 }
 
@@ -98,9 +115,6 @@ fn look(trace: &Trace, decoder: &StreamDecoder, tick: u32, viewing: &mut Viewing
     let mut later = to.as_ref().map(Decoded::bodies);
     for (i, (body, moves)) in from.bodies().zip(moves).enumerate() {
         let towards = later.as_mut().and_then(Iterator::next);
-        if !moves {
-            continue;
-        }
         let show = |past: f32| match (&to, towards) {
             (Some(to), Some(towards)) => {
                 let gap = (to.sequence - from.sequence) as f32;
@@ -108,7 +122,13 @@ fn look(trace: &Trace, decoder: &StreamDecoder, tick: u32, viewing: &mut Viewing
             }
             _ => body.pose,
         };
-        viewing.at_ticks.add(&show(0.0), &now[i].pose);
-        viewing.halfway.add(&show(0.5), &between(&now[i].pose, &next[i].pose, 0.5));
+        let at_tick = Error::between(&show(0.0), &now[i].pose);
+        let halfway = Error::between(&show(0.5), &between(&now[i].pose, &next[i].pose, 0.5));
+        viewing.at_ticks.add(at_tick);
+        viewing.halfway.add(halfway);
+        if *moves {
+            viewing.at_ticks_moving.add(at_tick);
+            viewing.halfway_moving.add(halfway);
+        }
     }
 }
