@@ -14,6 +14,7 @@ mod payload;
 mod records;
 pub mod seams;
 mod states;
+pub mod stream;
 
 pub use aura::{AURAS_PER_FRAME, Aura, AuraFrame};
 pub use breach::{Breach, Factor};

@@ -6,6 +6,7 @@ mod files;
 mod frames;
 mod parts;
 mod servers;
+mod streams;
 
 use nimbus_model::coding;
 use nimbus_wire::client::{FromClient, ToClient, bodies};
@@ -37,6 +38,10 @@ const WORLD: Limit = Limit { factor: 160, room: 128 << 20 };
 /// eight bytes, twice.
 const SNAPSHOT: Limit = Limit { factor: 160, room: 4 << 20 };
 
+/// A packet of a stream may say in no bits at all that the bodies of the one before are still there, so memory follows the
+/// most bodies of a snapshot (4,096 at 64 bytes, and half of that while the list grows) and what the decoder remembers.
+const STREAM: Limit = Limit { factor: FACTOR, room: 2 << 20 };
+
 const fn target(
     name: &'static str,
     limit: Limit,
@@ -62,7 +67,7 @@ fn text(bytes: &[u8], parse: impl Fn(&str) -> bool) -> Verdict {
     Verdict::of(std::str::from_utf8(bytes).is_ok_and(parse))
 }
 
-static ALL: [Target; 23] = [
+static ALL: [Target; 24] = [
     target("frame-lane", CODED, |bytes| frame(bytes, &[0]), frames::lane),
     target("frame-states", SMALL, |bytes| frame(bytes, &[1]), frames::states),
     target("frame-auras", SMALL, |bytes| frame(bytes, &[2]), frames::auras),
@@ -79,6 +84,7 @@ static ALL: [Target; 23] = [
     target("from-client", JSON, |bytes| text(bytes, |text| FromClient::parse(text).is_ok()), clients::from_client),
     target("to-client", TRUSTED_TEXT, |bytes| text(bytes, |text| ToClient::parse(text).is_ok()), clients::to_client),
     target("client-bodies", SMALL, |bytes| Verdict::of(clients::walk(bodies::decode(bytes))), clients::bodies),
+    target("body-stream", STREAM, streams::decode, streams::make),
     target("body-id", SMALL, |bytes| text(bytes, |text| text.parse::<nimbus_model::Nid>().is_ok()), clients::nid),
     target("tick-log", CODED, servers::tick_log, servers::make_tick_log),
     target("partition-map", CODED, servers::map, servers::make_map),

@@ -6,6 +6,7 @@ mod authority_swap;
 mod balance;
 mod checkpoint;
 mod collision;
+mod compression;
 mod control_schemes;
 mod failover;
 mod handover_latency;
@@ -22,7 +23,7 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 18] = [
+pub(crate) const ALL: [Experiment; 19] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
@@ -40,5 +41,6 @@ pub(crate) const ALL: [Experiment; 18] = [
     universe_speed::EXPERIMENT,
     node_overhead::EXPERIMENT,
     viewer_stream::EXPERIMENT,
+    compression::EXPERIMENT,
     node_memory::EXPERIMENT,
 ];
