@@ -11,6 +11,7 @@ mod failover;
 mod handover_latency;
 mod insertion_cost;
 mod link_throughput;
+mod mirror_rays;
 mod node_memory;
 mod node_overhead;
 mod packet_loss;
@@ -22,7 +23,7 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 18] = [
+pub(crate) const ALL: [Experiment; 19] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
@@ -40,5 +41,6 @@ pub(crate) const ALL: [Experiment; 18] = [
     universe_speed::EXPERIMENT,
     node_overhead::EXPERIMENT,
     viewer_stream::EXPERIMENT,
+    mirror_rays::EXPERIMENT,
     node_memory::EXPERIMENT,
 ];
