@@ -1,5 +1,6 @@
 //! A mirror answers what a world of the same bodies answers.
 #![allow(missing_docs)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod scene;
 
@@ -107,7 +108,7 @@ fn a_mirror_answers_as_a_world_that_was_never_stepped_and_one_that_runs() {
     }
     assert_eq!(mirror.len(), world.nids().count());
     let met = compare(&mut mirror, &world, 1_000, 3);
-    assert!(met.iter().all(|count| *count > 100), "{met:?}");
+    assert!(met.iter().all(|count| *count > 50), "{met:?}");
 }
 
 #[test]
