@@ -11,6 +11,7 @@ mod dependencies;
 mod etcd;
 mod namespaces;
 mod process;
+mod python;
 mod suite;
 mod tidy;
 mod web;

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 
 use crate::clock::Stopwatch;
 use crate::count::{self, Tally};
-use crate::{browser, dependencies, etcd, namespaces, process, tidy, web};
+use crate::{browser, dependencies, etcd, namespaces, process, python, tidy, web};
 
 /// Whether the browser tests belong to a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,6 +79,10 @@ fn steps(suite: &mut Suite, root: &Path, browser: Browser) -> Result<(), Stopped
     if let Err(reason) = namespaces::permitted() {
         suite.skip("tests with network namespaces", &reason);
         left_out.extend(["--skip", namespaces::TESTS]);
+    }
+    if let Err(reason) = python::present() {
+        suite.skip("tests with Python", &reason);
+        left_out.extend(["--skip", python::TESTS]);
     }
     tests.arg("--").args(left_out);
     suite.tests("rust tests", || process::run_counted(&mut tests, count::rust_line))?;

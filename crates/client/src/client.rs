@@ -3,7 +3,8 @@
 use nimbus_model::{Aabb, ClientId, JointDesc, Nid, RegionId, Shape, Tick, Vec3};
 use nimbus_wire::client::bodies::{self, Bodies};
 use nimbus_wire::client::{
-    BodyCard, BreachNews, FromClient, Overlay, SceneInfo, Spawn, StaticBody, ToClient, WorldStats,
+    BodyCard, BreachNews, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn, StaticBody, ToClient,
+    WorldStats,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,6 +15,8 @@ use crate::seams::Seams;
 const ANSWERS_MAX: usize = 4096;
 /// Cards kept for whoever asked; older ones are forgotten.
 const CARDS_MAX: usize = 256;
+/// Answers to questions kept for whoever asked; older ones are forgotten.
+const HITS_MAX: usize = 256;
 
 /// What became of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +65,7 @@ pub struct Client {
     tick: Option<Tick>,
     answers: VecDeque<Answer>,
     cards: VecDeque<BodyCard>,
+    hits: VecDeque<Hits>,
     dropped: Dropped,
     seq: u64,
 }
@@ -109,6 +113,12 @@ impl Client {
                     self.cards.pop_front();
                 }
                 self.cards.push_back(card);
+            }
+            ToClient::Hits(hits) => {
+                if self.hits.len() == HITS_MAX {
+                    self.hits.pop_front();
+                }
+                self.hits.push_back(hits);
             }
             ToClient::Breaches { total, recent } => (self.seams.total, self.seams.breaches) = (total, recent),
             ToClient::Done { seq, nid } => self.answered(Answer { seq, outcome: Ok(nid) }),
@@ -274,6 +284,11 @@ impl Client {
         self.cards.drain(..).collect()
     }
 
+    /// What is where, as it was answered since the last call, oldest first. Ask with [`Client::query`].
+    pub fn take_hits(&mut self) -> Vec<Hits> {
+        self.hits.drain(..).collect()
+    }
+
     /// What was not believed or not understood.
     pub fn dropped(&self) -> &Dropped {
         &self.dropped
@@ -349,6 +364,12 @@ impl Client {
         self.command(&FromClient::Inspect { nid })
     }
 
+    /// Asks what is where, of the bodies that the filter admits; see [`Client::take_hits`]. The gateway answers from
+    /// what it heard last, and says how old that is.
+    pub fn query(&mut self, queries: Vec<Query>, filter: QueryFilter) -> String {
+        self.command(&FromClient::Query { queries, filter })
+    }
+
     fn command(&mut self, command: &FromClient) -> String {
         self.seq += 1;
         command.to_text(Some(self.seq))
@@ -422,6 +443,22 @@ mod tests {
         client.handle_text(&ToClient::Done { seq: Some(client.last_seq()), nid: None }.to_text());
         assert_eq!(client.take_answers(), [Answer { seq: Some(2), outcome: Ok(None) }]);
         assert!(client.take_answers().is_empty());
+    }
+
+    #[test]
+    fn hits_are_kept_for_whoever_asked() {
+        let mut client = Client::new();
+        let queries = vec![Query::Nearest { position: Vec3::Y, max: 2.0 }];
+        let command = FromClient::Query { queries: queries.clone(), filter: QueryFilter::default() };
+        let text = client.query(queries, QueryFilter::default());
+        assert_eq!(FromClient::parse(&text), Ok(Parsed { seq: Some(1), command }));
+        for seq in 0..=HITS_MAX as u64 {
+            let hits = Hits { seq: Some(seq), tick: Tick(9), age: 1, answers: Vec::new() };
+            client.handle_text(&ToClient::Hits(hits).to_text());
+        }
+        let kept = client.take_hits();
+        assert_eq!((kept.len(), kept[0].seq), (HITS_MAX, Some(1)), "the oldest is forgotten");
+        assert!(client.take_hits().is_empty());
     }
 
     proptest! {

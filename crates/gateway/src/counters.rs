@@ -35,6 +35,10 @@ pub struct Counters {
     pub outcomes_unknown: u64,
     /// Commands taken from clients.
     pub commands: u64,
+    /// Questions about what is where that were taken.
+    pub queries: u64,
+    /// Bodies that the mirror for questions could not take.
+    pub mirror_refused: u64,
     /// Commands refused by the gateway itself.
     pub commands_refused: u64,
     /// Commands that the client's role does not allow.

@@ -3,8 +3,8 @@
 use nimbus_model::{ClientId, Nid, RegionId, Tick, World, nearest};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{
-    BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Overlay, Parsed, RegionShape, Reject, SceneInfo,
-    ToClient, WorldStats,
+    BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Hits, Overlay, Parsed, Query, QueryFilter, RegionShape,
+    Reject, SceneInfo, ToClient, WorldStats,
 };
 use nimbus_wire::{
     Address, Command, CommandRef, Content, Frame, GatewayId, Item, Order, Outcome, SeamTotals, StateUpdate,
@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::lanes::{Lanes, Sender};
+use crate::mirror::{Mirror, Picture};
 use crate::orders::{Orders, spawn_command};
 use crate::replicas::{Replica, Replicas, Voice};
 use crate::seams::Seams;
@@ -27,6 +28,9 @@ const STATE_FRAMES_MAX: usize = 4096;
 const EARLY_FRAMES_MAX: usize = 4096;
 /// Maps that wait for their tick.
 const MAPS_MAX: usize = 64;
+/// Bodies that may be looked at closely for the price of one command, to answer questions. One takes about a
+/// microsecond, a moving shape against a hull several.
+const TRIES_PER_COMMAND: u64 = 256;
 
 /// What a gateway is told once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +90,7 @@ pub struct Gateway {
     lanes: Lanes,
     states: Vec<(Voice, Vec<StateUpdate>)>,
     replicas: Replicas,
+    mirror: Mirror,
     stream: Stream,
     seams: Seams,
     sessions: Sessions,
@@ -122,6 +127,7 @@ impl Gateway {
             lanes: Lanes::new(durable),
             states: Vec::new(),
             replicas: Replicas::default(),
+            mirror: Mirror::default(),
             stream: Stream::default(),
             seams: Seams::default(),
             sessions: Sessions::default(),
@@ -264,6 +270,7 @@ impl Gateway {
         let mut messages = Vec::new();
         let heard = self.sessions.settled().next().is_some();
         self.stream.changes(&self.replicas, heard, &mut messages);
+        self.mirror.follow(self.now, &self.replicas, &mut self.counters);
         self.replicas.end_tick(self.now);
         self.to_settled(messages, out);
         if self.seams.due(self.now, self.world.tick_hz) {
@@ -361,6 +368,7 @@ impl Gateway {
         self.lanes.clear();
         self.states.clear();
         self.replicas.clear();
+        self.mirror.clear();
         self.seams.clear();
         self.stream.clear();
         self.to_settled(vec![self.world_message(), self.map_message()], out);
@@ -441,14 +449,11 @@ impl Gateway {
             FromClient::Kill { server } => return self.request(client, seq, Request::Kill(RegionId(server))),
             FromClient::Overlays { on } => return self.choose_overlays(client, seq, on),
             FromClient::Inspect { nid } => return self.inspect(client, seq, nid),
+            FromClient::Query { queries, filter } => return self.query(client, seq, &queries, &filter),
         };
-        if !self.sessions.pay(client, self.allowance()) {
-            let Allowance { commands_per_second, .. } = self.allowance();
-            let reason = format!("too many commands; this gateway takes {commands_per_second} a second from a client");
-            self.sessions.hasty(client, seq, &reason, &mut self.counters);
+        if !self.may_command(client, seq) {
             return;
         }
-        self.counters.commands += 1;
         let sent = ordered.and_then(|(region, command)| self.order(client, seq, region, command));
         if let Err(reason) = sent {
             self.sessions.refuse(client, seq, reason, &mut self.counters);
@@ -477,6 +482,43 @@ impl Gateway {
         let by = CommandRef { gateway: self.config.id, client, sequence };
         self.lanes.push(to, self.now, Order { by, hops: 0, command });
         Ok(())
+    }
+
+    /// True when a client has paid for a command; if it cannot, it is told.
+    fn may_command(&mut self, client: ClientId, seq: Option<u64>) -> bool {
+        let may = self.sessions.pay(client, self.allowance());
+        if may {
+            self.counters.commands += 1;
+        } else {
+            let Allowance { commands_per_second, .. } = self.allowance();
+            let reason = format!("too many commands; this gateway takes {commands_per_second} a second from a client");
+            self.sessions.hasty(client, seq, &reason, &mut self.counters);
+        }
+        may
+    }
+
+    /// Answers at once, from what is known as of the last tick. Answers that cost more than a command are paid for
+    /// afterwards, and given up when the client cannot.
+    fn query(&mut self, client: ClientId, seq: Option<u64>, queries: &[Query], filter: &QueryFilter) {
+        if !self.may_command(client, seq) {
+            return;
+        }
+        let tries_max = (1 + self.sessions.affords(client, self.allowance())) * TRIES_PER_COMMAND;
+        let picture = Picture { world: &self.world, era: self.era, replicas: &self.replicas, now: self.now };
+        let answered = self.mirror.answer(picture, queries, filter, tries_max, &mut self.counters);
+        let tried = answered.as_ref().map_or_else(|tried| *tried, |(_, _, tried)| *tried);
+        self.sessions.charge(client, tried / TRIES_PER_COMMAND, self.allowance());
+        self.counters.queries += queries.len() as u64;
+        match answered {
+            Ok((tick, answers, _)) => {
+                let age = self.now.since(tick);
+                self.sessions.tell(client, ToClient::Hits(Hits { seq, tick, age, answers }));
+            }
+            Err(_) => {
+                let reason = "these questions look at more bodies than your allowance covers; ask for less, or wait";
+                self.sessions.refuse(client, seq, reason.to_owned(), &mut self.counters);
+            }
+        }
     }
 
     /// True when a client may ask for something that costs no tick; if not, it is told.

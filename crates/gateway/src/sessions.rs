@@ -180,6 +180,18 @@ impl Sessions {
         paid
     }
 
+    /// How many commands the client could still pay for.
+    pub(crate) fn affords(&self, client: ClientId, allowance: Allowance) -> u64 {
+        self.by_client.get(&client).map_or(0, |session| session.credit / allowance.price())
+    }
+
+    /// The client did something that costs so many commands more; it pays what it can.
+    pub(crate) fn charge(&mut self, client: ClientId, commands: u64, allowance: Allowance) {
+        if let Some(session) = self.by_client.get_mut(&client) {
+            session.credit = session.credit.saturating_sub(commands.saturating_mul(allowance.price()));
+        }
+    }
+
     /// True when the client may ask the shell for something again.
     pub(crate) fn control(&mut self, client: ClientId) -> bool {
         let Some(session) = self.by_client.get_mut(&client) else { return false };

@@ -4,6 +4,8 @@
 //! [`Group`]s, the world steps by one tick at a time, and its state can be read, asked, hashed, saved and restored.
 //! Everything is named by [`nimbus_model::Nid`]; no engine handle leaves this crate.
 //!
+//! A [`QueryMirror`] holds forms and places only, for whoever answers questions and simulates nothing.
+//!
 //! The same snapshot and the same ordered calls give the same bits. What is *not* promised: two worlds with different
 //! bodies in them never agree, not even on the bodies they share, because the engine solves all awake bodies together.
 
@@ -18,10 +20,13 @@ mod index;
 mod insert;
 mod joints;
 mod links;
+mod mirror;
+mod narrow;
 mod queries;
 mod quiet;
 mod remove;
 mod scratch;
+mod search;
 mod shapes;
 mod snapshot;
 mod step;
@@ -32,6 +37,7 @@ mod world;
 pub use copy::{Copied, Pressure};
 pub use events::ContactEvent;
 pub use insert::InsertError;
+pub use mirror::QueryMirror;
 pub use nimbus_model::{ContactPoint, ContactState, Group, Link, LinkKey, Member};
 pub use queries::{Filter, Nearest, RayHit, ShapeHit};
 pub use scratch::ScratchWorld;

@@ -2,7 +2,9 @@
 
 use nimbus_model::{BodyKind, ClientId, Rng};
 use nimbus_wire::client::bodies::{self, Bodies, BodiesError, Create};
-use nimbus_wire::client::{FromClient, Overlay, SceneInfo, Spawn, ToClient};
+use nimbus_wire::client::{
+    FromClient, Hit, Hits, Overlapping, Overlay, Query, QueryAnswer, QueryFilter, SceneInfo, Spawn, ToClient,
+};
 
 use super::parts::{self, joint, pose, region, several, shape, tick, vector};
 use super::servers::some_world;
@@ -12,7 +14,7 @@ pub(super) fn from_client(rng: &mut Rng) -> Vec<u8> {
         return swollen(rng);
     }
     let seq = rng.chance(0.5).then(|| rng.below(1_000));
-    let command = match rng.below(11) {
+    let command = match rng.below(13) {
         0..3 => FromClient::Spawn(Spawn::new(shape(rng), vector(rng), vector(rng))),
         3 => FromClient::Impulse { nid: parts::nid(rng), impulse: vector(rng) },
         4 => FromClient::Despawn { nid: parts::nid(rng) },
@@ -20,10 +22,25 @@ pub(super) fn from_client(rng: &mut Rng) -> Vec<u8> {
         6 => FromClient::Scene { name: "rain".to_owned() },
         7 => FromClient::Step { ticks: 60 },
         10 => FromClient::Kill { server: 3 },
+        11..13 => questions(rng),
         8 => FromClient::Overlays { on: Overlay::ALL.to_vec() },
         _ => FromClient::Speed { factor: 0.5 },
     };
     command.to_text(seq).into_bytes()
+}
+
+fn questions(rng: &mut Rng) -> FromClient {
+    let (filter, around) = (QueryFilter::default(), nimbus_model::Shape::ball(rng.between(0.1, 2.0)));
+    let query = |rng: &mut Rng| match rng.below(4) {
+        0 => Query::Ray { origin: vector(rng), direction: vector(rng), max: 100.0 },
+        1 => Query::Cast { shape: around.clone(), pose: pose(rng), direction: vector(rng), max: 9.0 },
+        2 => Query::Overlap { shape: around.clone(), pose: pose(rng) },
+        _ => Query::Nearest { position: vector(rng), max: 50.0 },
+    };
+    let mut queries = several(rng, 5, query);
+    queries.push(query(rng));
+    let except = rng.chance(0.5).then(|| parts::nid(rng));
+    FromClient::Query { queries, filter: QueryFilter { except, ..filter } }
 }
 
 /// A message with as many small values as fit: what becomes large when it is read.
@@ -34,7 +51,7 @@ fn swollen(rng: &mut Rng) -> Vec<u8> {
 }
 
 pub(super) fn to_client(rng: &mut Rng) -> Vec<u8> {
-    let message = match rng.below(5) {
+    let message = match rng.below(6) {
         0 => ToClient::Shape { id: rng.below(99) as u32, shape: shape(rng) },
         1 => ToClient::Welcome {
             protocol: 1,
@@ -43,6 +60,12 @@ pub(super) fn to_client(rng: &mut Rng) -> Vec<u8> {
         },
         2 => ToClient::Refused { seq: Some(rng.below(99)), reason: "no \u{e4}\n".to_owned() },
         3 => ToClient::Done { seq: None, nid: Some(parts::nid(rng)) },
+        4 => {
+            let hit = Hit { nid: parts::nid(rng), distance: rng.unit(), point: vector(rng), normal: vector(rng) };
+            let overlapping = Overlapping { bodies: several(rng, 4, parts::nid), total: 9 };
+            let answers = vec![QueryAnswer::Ray(Some(hit)), QueryAnswer::Cast(None), QueryAnswer::Overlap(overlapping)];
+            ToClient::Hits(Hits { seq: Some(3), tick: tick(rng), age: rng.below(9), answers })
+        }
         _ => ToClient::world(&some_world(rng), 2),
     };
     message.to_text().into_bytes()

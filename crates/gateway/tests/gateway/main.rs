@@ -5,5 +5,6 @@ mod commands;
 mod convergence;
 mod frames;
 mod loading;
+mod queries;
 mod seams;
 mod stage;

@@ -12,6 +12,7 @@ mod failover;
 mod handover_latency;
 mod insertion_cost;
 mod link_throughput;
+mod mirror_rays;
 mod node_memory;
 mod node_overhead;
 mod packet_loss;
@@ -23,7 +24,7 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 19] = [
+pub(crate) const ALL: [Experiment; 20] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
@@ -42,5 +43,6 @@ pub(crate) const ALL: [Experiment; 19] = [
     node_overhead::EXPERIMENT,
     viewer_stream::EXPERIMENT,
     compression::EXPERIMENT,
+    mirror_rays::EXPERIMENT,
     node_memory::EXPERIMENT,
 ];

@@ -2,8 +2,10 @@
 
 use nimbus_model::{BodyDesc, JointDesc, Nid, Pose, Quat, Shape, Vec3, nearest};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::fields::{Fields, flag, kind_of, nid, number, pose, sequence, shape, vec3, within};
+use super::query::{self, Query, QueryFilter};
 use super::{Overlay, TEXT_BYTES_MAX};
 use crate::command::join_problem;
 
@@ -15,8 +17,6 @@ pub const SPEED_MAX: f32 = 4.0;
 pub const STEP_TICKS_MAX: u32 = 3600;
 /// Most points and parts a spawned shape has in all; more would let one command slow a server down.
 pub const ELEMENTS_MAX: usize = 512;
-/// No coordinate, velocity or impulse of any world comes near this.
-const ABSURD: f32 = 1e9;
 /// Most values in one message, and most objects among them: a value takes far more memory than characters, and an object
 /// more than any other. A compound of [`ELEMENTS_MAX`] parts has fewer.
 const VALUES_MAX: usize = 8_192;
@@ -132,6 +132,13 @@ pub enum FromClient {
         /// Which, by the number that the figures give it.
         server: u16,
     },
+    /// Ask what is where.
+    Query {
+        /// At most [`super::QUERIES_MAX`], each sound.
+        queries: Vec<Query>,
+        /// Which bodies count for all of them.
+        filter: QueryFilter,
+    },
 }
 
 /// A command with the number its sender gave it.
@@ -152,8 +159,10 @@ pub struct Reject {
     pub reason: String,
 }
 
-const KNOWN: [&str; 12] =
-    ["spawn", "impulse", "despawn", "join", "reset", "scene", "pause", "step", "speed", "overlays", "inspect", "kill"];
+const KNOWN: [&str; 13] = [
+    "spawn", "impulse", "despawn", "join", "reset", "scene", "pause", "step", "speed", "overlays", "inspect", "kill",
+    "query",
+];
 
 impl FromClient {
     /// Text from outside as a command, or why it is none.
@@ -189,8 +198,6 @@ impl FromClient {
     }
 }
 
-type Fields = Map<String, Value>;
-
 fn command(fields: &Fields) -> Result<FromClient, String> {
     let kind = match fields.get("type") {
         Some(Value::String(kind)) => kind.as_str(),
@@ -210,6 +217,7 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
         "overlays" => FromClient::Overlays { on: overlays(fields)? },
         "inspect" => FromClient::Inspect { nid: nid(fields, "nid")? },
         "kill" => FromClient::Kill { server: within(fields, "server", 0.0, f32::from(u16::MAX))?.floor() as u16 },
+        "query" => query::parse(fields)?,
         unknown => {
             let shown: String = unknown.chars().take(40).collect();
             return Err(match nearest(unknown, KNOWN) {
@@ -221,17 +229,8 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
 }
 
 fn spawn(fields: &Fields) -> Result<Spawn, String> {
-    let shape = fields.get("shape").ok_or("`shape` is missing")?;
-    let shape: Shape = serde::Deserialize::deserialize(shape).map_err(|error| format!("`shape`: {error}"))?;
-    let mut spawn = Spawn::new(shape, vec3(fields, "position")?, vec3(fields, "velocity")?);
-    if let Some(value) = fields.get("rotation") {
-        let rotation = Quat::from_array(numbers("rotation", value)?);
-        let length = rotation.length();
-        if !(0.5..=2.0).contains(&length) {
-            return Err(format!("`rotation` has length {length}; a rotation is a quaternion x y z w of length 1"));
-        }
-        spawn.pose.rotation = rotation / length;
-    }
+    let mut spawn = Spawn::new(shape(fields)?, vec3(fields, "position")?, vec3(fields, "velocity")?);
+    spawn.pose = pose(fields)?;
     for (name, field) in
         [("density", &mut spawn.density), ("restitution", &mut spawn.restitution), ("friction", &mut spawn.friction)]
     {
@@ -249,7 +248,8 @@ fn spawn(fields: &Fields) -> Result<Spawn, String> {
     }
 }
 
-fn elements(shape: &Shape) -> usize {
+/// Points and parts of a shape; zero for those that are described by a size.
+pub(super) fn elements(shape: &Shape) -> usize {
     match shape {
         Shape::Ball { .. } | Shape::Cuboid { .. } => 0,
         Shape::Capsule { .. } | Shape::Cylinder { .. } | Shape::Cone { .. } => 0,
@@ -257,24 +257,6 @@ fn elements(shape: &Shape) -> usize {
         Shape::Compound { parts } => parts.iter().map(|(_, part)| 1 + elements(part)).sum(),
         Shape::TriMesh { vertices, triangles } => vertices.len() + triangles.len(),
         Shape::HeightField { heights, .. } => heights.len(),
-    }
-}
-
-fn sequence(fields: &Fields) -> Result<Option<u64>, String> {
-    match fields.get("seq") {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => match value.as_u64() {
-            Some(seq) => Ok(Some(seq)),
-            None => Err("`seq` must be a whole number, zero or above".to_owned()),
-        },
-    }
-}
-
-fn nid(fields: &Fields, name: &str) -> Result<Nid, String> {
-    match fields.get(name) {
-        Some(Value::String(text)) => text.parse(),
-        Some(other) => Err(format!("`{name}` is {}; it must be a string such as \"0.42\"", kind_of(other))),
-        None => Err(format!("`{name}` is missing: the body, as a string such as \"0.42\"")),
     }
 }
 
@@ -311,64 +293,6 @@ fn overlays(fields: &Fields) -> Result<Vec<Overlay>, String> {
     on.sort_unstable();
     on.dedup();
     Ok(on)
-}
-
-fn flag(fields: &Fields, name: &str) -> Result<bool, String> {
-    match fields.get(name) {
-        Some(Value::Bool(flag)) => Ok(*flag),
-        Some(other) => Err(format!("`{name}` is {}; it must be true or false", kind_of(other))),
-        None => Err(format!("`{name}` is missing; it must be true or false")),
-    }
-}
-
-fn within(fields: &Fields, name: &str, low: f32, high: f32) -> Result<f32, String> {
-    let value = fields.get(name).ok_or_else(|| format!("`{name}` is missing: a number from {low} to {high}"))?;
-    let value = number(name, value)?;
-    if value < low || value > high {
-        return Err(format!("`{name}` is {value}; it must be from {low} to {high}"));
-    }
-    Ok(value)
-}
-
-fn vec3(fields: &Fields, name: &str) -> Result<Vec3, String> {
-    let value = fields.get(name).ok_or_else(|| format!("`{name}` is missing: three numbers [x, y, z]"))?;
-    numbers(name, value).map(Vec3::from_array)
-}
-
-fn numbers<const N: usize>(name: &str, value: &Value) -> Result<[f32; N], String> {
-    let Value::Array(values) = value else {
-        return Err(format!("`{name}` is {}; it must be an array of {N} numbers", kind_of(value)));
-    };
-    if values.len() != N {
-        return Err(format!("`{name}` has {} numbers; it must have {N}", values.len()));
-    }
-    let mut out = [0.0; N];
-    for (i, (out, value)) in out.iter_mut().zip(values).enumerate() {
-        *out = number(&format!("{name}[{i}]"), value)?;
-    }
-    Ok(out)
-}
-
-fn number(name: &str, value: &Value) -> Result<f32, String> {
-    match value.as_f64() {
-        Some(value) if value.abs() <= f64::from(ABSURD) => Ok(value as f32),
-        Some(value) => Err(format!("`{name}` is {value:e}; nothing in a world is beyond {ABSURD:e}")),
-        None if value.is_null() => {
-            Err(format!("`{name}` is null; it must be a number (NaN and infinity turn into null in JSON)"))
-        }
-        None => Err(format!("`{name}` is {}; it must be a number", kind_of(value))),
-    }
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "true or false",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
 }
 
 #[derive(Serialize)]
@@ -426,6 +350,10 @@ enum Ask<'a> {
     Inspect {
         nid: String,
     },
+    Query {
+        queries: &'a [Query],
+        filter: &'a QueryFilter,
+    },
 }
 
 impl<'a> From<&'a FromClient> for Ask<'a> {
@@ -451,6 +379,7 @@ impl<'a> From<&'a FromClient> for Ask<'a> {
             FromClient::Speed { factor } => Ask::Speed { factor: *factor },
             FromClient::Overlays { on } => Ask::Overlays { on },
             FromClient::Inspect { nid } => Ask::Inspect { nid: nid.to_string() },
+            FromClient::Query { queries, filter } => Ask::Query { queries, filter },
         }
     }
 }

@@ -4,7 +4,7 @@ use nimbus_model::{Aabb, ClientId, Nid, Quat, RegionId, Shape, Vec3, World};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-use super::{BodyCard, BreachNews, ClientRole, WorldStats, nid_text};
+use super::{BodyCard, BreachNews, ClientRole, Hits, WorldStats, nid_text};
 
 /// A world that a client may ask for by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,6 +114,8 @@ pub enum ToClient {
     Stats(WorldStats),
     /// What is known of a body, for whoever asked.
     Body(BodyCard),
+    /// What is where, for whoever asked.
+    Hits(Hits),
     /// Promises that are void, in force or recent: all that are known, in place of those told before.
     Breaches {
         /// How many there were since the servers started.
@@ -138,7 +140,8 @@ pub enum ToClient {
     },
 }
 
-const KNOWN: [&str; 10] = ["welcome", "world", "map", "shape", "clock", "stats", "body", "breaches", "done", "refused"];
+const KNOWN: [&str; 11] =
+    ["welcome", "world", "map", "shape", "clock", "stats", "body", "hits", "breaches", "done", "refused"];
 
 impl ToClient {
     /// The message that announces a world.
