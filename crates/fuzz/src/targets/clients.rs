@@ -3,7 +3,8 @@
 use nimbus_model::{BodyKind, ClientId, Rng};
 use nimbus_wire::client::bodies::{self, Bodies, BodiesError, Create};
 use nimbus_wire::client::{
-    FromClient, Hit, Hits, Overlapping, Overlay, Query, QueryAnswer, QueryFilter, SceneInfo, Spawn, ToClient,
+    ClientRole, FromClient, Hit, Hits, Overlapping, Overlay, Query, QueryAnswer, QueryFilter, SceneInfo, Spawn,
+    ToClient,
 };
 
 use super::parts::{self, joint, pose, region, several, shape, tick, vector};
@@ -56,6 +57,7 @@ pub(super) fn to_client(rng: &mut Rng) -> Vec<u8> {
         1 => ToClient::Welcome {
             protocol: 1,
             client: ClientId(rng.below(99) as _),
+            role: ClientRole::ALL[rng.below(4) as usize],
             scenes: vec![SceneInfo { name: "rain".to_owned(), about: "It rains.".to_owned() }],
         },
         2 => ToClient::Refused { seq: Some(rng.below(99)), reason: "no \u{e4}\n".to_owned() },
