@@ -93,7 +93,8 @@ fn noticed_by(planted: Mismanage) -> &'static [&'static str] {
         Mismanage::TellBeforeStore => &["stored first"],
         Mismanage::PromoteUnprotected => &["sound control"],
         Mismanage::ReuseEpoch | Mismanage::ReuseIncarnation => &["one server"],
-        Mismanage::ReuseLife => &["sound control", "durable", "one owner", "never lost"],
+        // A backup that takes what was meant for a former one may also never commit, and neighbours wait.
+        Mismanage::ReuseLife => &["sound control", "durable", "one owner", "never lost", "bounded queues"],
         Mismanage::DeafToSilence => &["one era", "durable"],
     }
 }
