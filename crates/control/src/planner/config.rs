@@ -30,6 +30,8 @@ pub struct PlannerConfig {
     /// No plane passes more bodies at once, about; they all have to change server. The way through empty space costs
     /// nothing.
     pub bodies_max: u32,
+    /// Planes go to where the load will be. Otherwise to where it was, which is always behind.
+    pub looks_ahead: bool,
     /// A region that costs more, microseconds a tick, shares its place with an idle one if moving planes is not enough, and
     /// neighbours that cost less than half of it together become one. Nothing: the number of regions stays.
     pub budget_us: Option<u32>,
@@ -53,9 +55,16 @@ impl PlannerConfig {
             lead_ticks: 20,
             step_m: 200.0,
             bodies_max: 600,
+            looks_ahead: true,
             budget_us: None,
             planted: None,
         }
+    }
+
+    /// How long from now the partition that is planned now will be in the middle of the time that it is in force, ticks: it
+    /// begins after the lead, the next one cannot be planned before it has settled, and takes as long to begin.
+    pub(super) fn life_middle_ticks(&self) -> f32 {
+        self.lead_ticks as f32 + 0.5 * (self.settle_ticks + self.lead_ticks) as f32
     }
 }
 

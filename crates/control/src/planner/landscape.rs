@@ -91,11 +91,13 @@ pub(super) fn costs_of<'a>(gauges: &'a Gauges, map: &PartitionMap) -> Option<Vec
         .collect()
 }
 
-/// What the dearest region of a partition should cost, going by where everything lies.
-pub(super) fn dearest(leaves: &[Leaf<'_>], map: &PartitionMap) -> f64 {
-    let within = |bounds: &Aabb| View::new(leaves, 0, bounds).cost(bounds.min.x, bounds.max.x);
-    let costs = map.regions().iter().map(|region| map.leaves(*region).map(within).sum::<f64>());
-    costs.fold(0.0, f64::max)
+/// What the dearest region should cost when each has what lies in its boxes.
+pub(super) fn dearest<'b>(leaves: &[Leaf<'_>], boxes: impl Iterator<Item = (RegionId, &'b Aabb)>) -> f64 {
+    let mut costs: BTreeMap<RegionId, f64> = BTreeMap::new();
+    for (region, bounds) in boxes {
+        *costs.entry(region).or_default() += View::new(leaves, 0, bounds).cost(bounds.min.x, bounds.max.x);
+    }
+    costs.into_values().fold(0.0, f64::max)
 }
 
 /// The place farthest from `near` on the way to `far` for which something holds that stops holding somewhere.

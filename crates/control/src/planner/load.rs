@@ -74,6 +74,11 @@ impl Gauges {
         self.0.get(&region)
     }
 
+    /// The tick that the newest report is about.
+    pub(super) fn heard(&self) -> Tick {
+        self.0.values().map(|gauge| gauge.last.tick).max().unwrap_or(Tick(0))
+    }
+
     /// True when every region was heard often enough, and lately.
     pub(super) fn are_complete(&self, map: &PartitionMap, reports_min: u32, since: Tick) -> bool {
         map.regions().iter().all(|region| {

@@ -15,6 +15,7 @@ mod elastic;
 mod landscape;
 mod load;
 mod shift;
+mod trend;
 
 use nimbus_model::Tick;
 use nimbus_space::PartitionMap;
@@ -26,6 +27,7 @@ use landscape::{costs_of, dearest};
 use load::Gauges;
 pub use load::LoadReport;
 use shift::{Shift, Step};
+use trend::Trends;
 
 /// A plane that turned back so many times waits no longer than one that did so once less.
 const TURNS_MAX: u32 = 8;
@@ -63,6 +65,7 @@ pub struct Planner {
     /// The partition that this planner made last.
     made: Option<(u32, Tick)>,
     moved: BTreeMap<usize, Moved>,
+    trends: Trends,
     /// When it last made one, the tick at which that takes effect.
     settles_from: Option<Tick>,
     /// It has begun to even out, and goes on until all is even.
@@ -80,6 +83,7 @@ impl Planner {
             counts_from: Tick(0),
             made: None,
             moved: BTreeMap::new(),
+            trends: Trends::default(),
             settles_from: None,
             busy: false,
             elastic: Elastic::default(),
@@ -135,22 +139,32 @@ impl Planner {
         if !self.is_worth_it(newest) {
             return Some(Shift::default());
         }
-        let held = self.held(now);
-        let shift = Shift::plan(&self.config, &self.gauges, newest, &held)?;
+        let (held, heard) = (self.held(now), self.gauges.heard());
+        let mut shift = Shift::plan(&self.config, &self.gauges, newest, &held, (heard, &mut self.trends))?;
         self.busy = !shift.moves.is_empty() || shift.uneven;
+        if self.harms(&shift, newest)? && !held.is_empty() {
+            // What waits stands in the way of what goes on.
+            shift = Shift::plan(&self.config, &self.gauges, newest, &BTreeMap::new(), (heard, &mut self.trends))?;
+        }
+        if self.harms(&shift, newest)? {
+            shift.moves.clear();
+        }
         Some(shift)
+    }
+
+    /// True when the dearest region would cost more afterwards than the dearest does now. Sides that are even on average may
+    /// still leave somebody worse off than anybody was.
+    fn harms(&self, shift: &Shift, newest: &PartitionMap) -> Option<bool> {
+        let leaves = costs_of(&self.gauges, newest)?;
+        let boxes = newest.regions().iter().flat_map(|region| newest.leaves(*region).map(|leaf| (*region, leaf)));
+        let planned = shift.shares.iter().map(|(region, share)| (*region, share));
+        Some(self.config.planted.is_none() && dearest(&leaves, planned) > HARM * dearest(&leaves, boxes))
     }
 
     fn shifted(&mut self, shift: &Shift, newest: &PartitionMap, effective: Tick) -> Option<PartitionMap> {
         let width_min = if self.has(Misplan::Narrow) { 0.0 } else { self.config.width_min };
         let places: Vec<(usize, f32)> = shift.moves.iter().map(|step| (step.index, step.to)).collect();
         let next = newest.move_cuts(&places, width_min, effective).ok()?;
-        // Sides that are even on average may still leave somebody worse off than anybody was.
-        let leaves = costs_of(&self.gauges, newest)?;
-        let harms = dearest(&leaves, &next) > HARM * dearest(&leaves, newest);
-        if harms && self.config.planted.is_none() {
-            return None;
-        }
         for step in &shift.moves {
             self.note(step, effective);
         }
@@ -167,6 +181,7 @@ impl Planner {
         };
         self.elastic.note(resize, effective, &self.gauges);
         self.moved.clear();
+        self.trends.clear();
         next.ok()
     }
 
@@ -177,6 +192,7 @@ impl Planner {
         }
         if self.made != Some((newest.epoch(), newest.effective())) {
             self.moved.clear();
+            self.trends.clear();
             self.elastic.forget_splits();
         }
         self.elastic.forget_idle();

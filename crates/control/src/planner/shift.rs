@@ -1,6 +1,6 @@
 //! One plan: how far each plane of a partition goes.
 
-use nimbus_model::Aabb;
+use nimbus_model::{Aabb, RegionId, Tick};
 use nimbus_space::{Cut, Part, PartitionMap};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::config::{Misplan, PlannerConfig};
 use super::landscape::{Leaf, View, costs_of, farthest};
 use super::load::Gauges;
+use super::trend::Trends;
 
 /// A plane that would move by less stays, metres.
 const STEP_MIN_M: f32 = 0.1;
@@ -31,12 +32,26 @@ pub(super) struct Step {
 pub(super) struct Shift {
     pub(super) moves: Vec<Step>,
     pub(super) uneven: bool,
+    /// What each leaf will have, as a box in the load of now: what lies there today will lie in the leaf.
+    pub(super) shares: Vec<(RegionId, Aabb)>,
+}
+
+/// Where a plane should go.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wanted {
+    to: f32,
+    /// By how much its sides will differ if it stays and that is too much, as a share of the dearer one.
+    uneven: f64,
+    /// How far the load wanders along its axis until the middle of the time that the next partition is in force, metres.
+    ahead: f32,
 }
 
 struct Planning<'a> {
     config: &'a PlannerConfig,
     map: &'a PartitionMap,
     held: &'a BTreeMap<usize, f64>,
+    now: Tick,
+    trends: &'a mut Trends,
     leaves: Vec<Leaf<'a>>,
     /// By node: how many leaves come before it, and the least extent that it needs along each axis.
     leaves_before: Vec<usize>,
@@ -52,6 +67,7 @@ impl Shift {
         gauges: &Gauges,
         map: &PartitionMap,
         held: &BTreeMap<usize, f64>,
+        (now, trends): (Tick, &mut Trends),
     ) -> Option<Shift> {
         let parts: Vec<Part> = (0..).map_while(|index| map.part(index)).collect();
         let width_min = if config.planted == Some(Misplan::Narrow) { 0.5 } else { config.width_min + ROUNDING_M };
@@ -69,20 +85,26 @@ impl Shift {
         let leaves = costs_of(gauges, map)?;
         let count = leaves.len();
         let shift = Shift::default();
-        let mut planning = Planning { config, map, held, leaves, leaves_before, needs, shift };
-        planning.visit(0, Aabb::EVERYTHING, 0..count)?;
+        let mut planning = Planning { config, map, held, now, trends, leaves, leaves_before, needs, shift };
+        planning.visit(0, Aabb::EVERYTHING, Aabb::EVERYTHING, 0..count)?;
         Some(planning.shift)
     }
 }
 
 impl Planning<'_> {
-    /// Plans a node whose box will be `bounds`, and everything below it.
-    fn visit(&mut self, index: usize, bounds: Aabb, leaves: Range<usize>) -> Option<()> {
-        let Part::Cut { axis, at, high } = self.map.part(index)? else { return Some(()) };
+    /// Plans a node whose box will be `bounds`, and everything below it. What will lie in that box lies in `load` now.
+    fn visit(&mut self, index: usize, bounds: Aabb, load: Aabb, leaves: Range<usize>) -> Option<()> {
+        let (axis, at, high) = match self.map.part(index)? {
+            Part::Cut { axis, at, high } => (axis, at, high),
+            Part::Leaf(region) => {
+                self.shift.shares.push((region, load));
+                return Some(());
+            }
+        };
         let middle = self.leaves_before[high];
         let (low_leaves, high_leaves) = (leaves.start..middle, middle..leaves.end);
         let limits = (bounds.min[axis] + self.needs[index + 1][axis], bounds.max[axis] - self.needs[high][axis]);
-        let (wanted, uneven) = self.wanted(index, &bounds, &low_leaves, &high_leaves, limits);
+        let Wanted { to: wanted, uneven, ahead } = self.wanted(index, &load, &low_leaves, &high_leaves, limits);
         self.shift.uneven |= uneven > 0.0;
         let to = if limits.0 <= limits.1 { wanted.clamp(limits.0, limits.1) } else { at };
         // Its box may have moved away from it; then it has to follow.
@@ -95,63 +117,74 @@ impl Planning<'_> {
         if to != at {
             self.shift.moves.push(Step { index, from: at, to, uneven });
         }
-        let (mut below, mut above) = (bounds, bounds);
-        below.max[axis] = to;
-        above.min[axis] = to;
-        self.visit(index + 1, below, low_leaves)?;
-        self.visit(high, above, high_leaves)
+        let (mut below, mut above, mut load_below, mut load_above) = (bounds, bounds, load, load);
+        (below.max[axis], above.min[axis]) = (to, to);
+        (load_below.max[axis], load_above.min[axis]) = (to - ahead, to - ahead);
+        self.visit(index + 1, below, load_below, low_leaves)?;
+        self.visit(high, above, load_above, high_leaves)
     }
 
-    /// Where a plane should go, if it were alone, and by how much its sides differ if that is too much, as a share of the
-    /// dearer one. Its box will be `bounds`.
+    /// Where a plane should go, if it were alone. What will lie in its box lies in `load` now.
     fn wanted(
-        &self,
+        &mut self,
         index: usize,
-        bounds: &Aabb,
+        load: &Aabb,
         low: &Range<usize>,
         high: &Range<usize>,
         limits: (f32, f32),
-    ) -> (f32, f64) {
-        let Some(cut) = self.map.cuts().find(|cut| cut.index == index) else { return (0.0, 0.0) };
+    ) -> Wanted {
+        let Some(cut) = self.map.cuts().find(|cut| cut.index == index) else { return Wanted::default() };
         let (config, axis, at) = (self.config, cut.axis, cut.at);
         let servers = |range: &Range<usize>| self.leaves[range.clone()].iter().map(|leaf| leaf.servers).sum::<f64>();
         let (low_n, high_n) = (servers(low), servers(high));
-        let view = View::new(&self.leaves, axis, bounds);
         let visitors = self.visitors(&cut, low, high);
-        let low_cost = (view.cost(bounds.min[axis], at) + visitors).max(0.0);
-        let high_cost = (view.cost(at, bounds.max[axis]) - visitors).max(0.0);
-        let (low_mean, high_mean) = (low_cost / low_n, high_cost / high_n);
+        let view = View::new(&self.leaves, axis, load);
+        // What each server costs on average on either side of a place, and how much cost has to change sides there.
+        let sides = |place: f32| {
+            let low_mean = (view.cost(load.min[axis], place) + visitors).max(0.0) / low_n;
+            let high_mean = (view.cost(place, load.max[axis]) - visitors).max(0.0) / high_n;
+            (low_mean, high_mean, (low_mean - high_mean).abs() / (1.0 / low_n + 1.0 / high_n))
+        };
+        let passed = |from: f32, to: f32| view.cost(from.min(to), from.max(to));
+        let sign_of = |low_mean: f64, high_mean: f64| if low_mean > high_mean { -1.0 } else { 1.0 };
+        let (low_mean, high_mean, due) = sides(at);
+        if let Some(end) = view.end(sign_of(low_mean, high_mean)) {
+            self.trends.note(index, farthest(at, end, |to| passed(at, to) <= due), self.now);
+        }
+        let ahead = if config.looks_ahead { self.trends.ahead(index, config.life_middle_ticks()) } else { 0.0 };
+        // From here on, places are those of the load now; the plane lies at `stays` if it does not move.
+        let stays = at - ahead;
+        let (low_mean, high_mean, due) = sides(stays);
         let (dearer, uneven) = (low_mean.max(high_mean), (low_mean - high_mean).abs());
         let stop = dearer * f64::from(config.stop_permille) / 1e3;
         let restless = config.planted == Some(Misplan::Restless);
         if dearer <= 0.0 || (uneven <= stop && !restless) {
-            return (at, 0.0);
+            return Wanted { to: at, uneven: 0.0, ahead };
         }
-        // So much cost has to change sides, and this much more or less would do.
-        let due = uneven / (1.0 / low_n + 1.0 / high_n);
         let slack = stop / (1.0 / low_n + 1.0 / high_n);
-        let sign = if low_mean > high_mean { -1.0 } else { 1.0 };
+        let sign = sign_of(low_mean, high_mean);
         // Nothing is gained by going on beyond the last body.
-        let end = sign * (view.end(sign).unwrap_or(at) - at);
+        let end = sign * (view.end(sign).unwrap_or(stays) - stays);
         let leaping = config.planted == Some(Misplan::Leaping);
         let step = end.min(if leaping { f32::INFINITY } else { config.step_m });
         let uneven = uneven / dearer;
-        if step <= 0.0 || self.held.get(&index).is_some_and(|limit| uneven <= *limit) {
-            return (at, uneven);
+        // What turned back lately waits, unless it is the load that wanders.
+        let wanders = ahead * sign >= STEP_MIN_M;
+        let is_held = self.held.get(&index).is_some_and(|limit| uneven <= *limit);
+        if step <= 0.0 || (is_held && !wanders) {
+            return Wanted { to: at, uneven, ahead };
         }
-        let between = |to: f32| (at.min(to), at.max(to));
-        let passed = |to: f32| view.cost(between(to).0, between(to).1);
-        let is_near = |to: f32| leaping || view.bodies(between(to).0, between(to).1) <= f64::from(config.bodies_max);
-        let far = (at + sign * step).clamp(limits.0.min(at), limits.1.max(at));
-        let to = farthest(at, far, |to| passed(to) <= due && is_near(to));
-        let passed_there = passed(to);
+        let is_near = |to: f32| leaping || view.bodies(stays.min(to), stays.max(to)) <= f64::from(config.bodies_max);
+        let far = (at + sign * step).clamp(limits.0.min(at), limits.1.max(at)) - ahead;
+        let to = farthest(stays, far, |to| passed(stays, to) <= due && is_near(to));
+        let passed_there = passed(stays, to);
         let is_as_good = |place: f32| {
-            (place - at) * sign > 0.0
-                && (place - at).abs() <= (far - at).abs()
-                && (passed(place) - passed_there).abs() <= slack
+            (place - stays) * sign > 0.0
+                && (place - stays).abs() <= (far - stays).abs()
+                && (passed(stays, place) - passed_there).abs() <= slack
                 && is_near(place)
         };
-        (view.calmest(to, config.reach_m, is_as_good), uneven)
+        Wanted { to: view.calmest(to, config.reach_m, is_as_good) + ahead, uneven, ahead }
     }
 
     /// How much more the low side of a plane costs than what lies there now: visitors from the high side, less its own
