@@ -2,6 +2,7 @@
 
 use nimbus_model::{BodyKind, Nid, Pose, RegionId, Tick};
 use nimbus_wire::client::bodies::Create;
+use nimbus_wire::stream::BodyState;
 use std::collections::BTreeMap;
 
 /// A body as this client knows it.
@@ -65,6 +66,18 @@ impl BodyStore {
                 true
             }
             _ => false,
+        }
+    }
+
+    /// A body as a compressed stream has it. One that moves and is where it was is only not told of. False when there is no
+    /// such body.
+    pub(crate) fn show(&mut self, tick: Tick, state: &BodyState) -> bool {
+        match self.by_slot.get_mut(&state.slot) {
+            Some(body) if body.pose != state.pose || state.at_rest => {
+                (body.tick, body.pose) = (Some(tick), state.pose);
+                true
+            }
+            body => body.is_some(),
         }
     }
 

@@ -3,9 +3,10 @@
 use nimbus_model::{Aabb, ClientId, JointDesc, Nid, RegionId, Shape, Tick, Vec3};
 use nimbus_wire::client::bodies::{self, Bodies};
 use nimbus_wire::client::{
-    BodyCard, BreachNews, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn, StaticBody, ToClient,
+    BodyCard, BreachNews, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn, StaticBody, ToClient, Watch,
     WorldStats,
 };
+use nimbus_wire::stream::{Decoded, StreamConfig, StreamDecodeError, StreamDecoder};
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::bodies::{Body, BodyStore};
@@ -49,6 +50,16 @@ struct Loaded {
     statics: Vec<StaticBody>,
 }
 
+/// What is known of a compressed stream; nothing is, until there is one.
+#[derive(Clone, Debug, Default)]
+struct Packed(Option<Box<StreamDecoder>>);
+
+impl Packed {
+    fn decode(&mut self, packet: &[u8]) -> Result<Decoded<'_>, StreamDecodeError> {
+        self.0.get_or_insert_with(|| Box::new(StreamDecoder::new(StreamConfig::default()))).decode(packet)
+    }
+}
+
 /// Everything one client knows. Feed it what the gateway sends, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Client {
@@ -61,6 +72,7 @@ pub struct Client {
     stats: Option<WorldStats>,
     shapes: BTreeMap<u32, Shape>,
     bodies: BodyStore,
+    packed: Packed,
     seams: Seams,
     tick: Option<Tick>,
     answers: VecDeque<Answer>,
@@ -95,6 +107,7 @@ impl Client {
                 self.world = Some(Loaded { era, name, tick_hz, statics });
                 self.shapes.clear();
                 self.bodies = BodyStore::default();
+                self.packed = Packed::default();
                 self.seams = Seams::default();
                 self.tick = None;
             }
@@ -137,6 +150,17 @@ impl Client {
                 }
                 0
             }
+            Ok(Some(Bodies::Leave(records))) => bodies::slots(records).filter(|slot| !store.destroy(*slot)).count(),
+            Ok(Some(Bodies::Packed(tick, packet))) => match self.packed.decode(packet) {
+                Ok(snapshot) => {
+                    self.tick = self.tick.max(Some(tick));
+                    snapshot.bodies().filter(|body| !store.show(tick, body)).count()
+                }
+                Err(_) => {
+                    self.dropped.messages += 1;
+                    0
+                }
+            },
             Ok(Some(Bodies::Destroy(records))) => bodies::slots(records).filter(|slot| !store.destroy(*slot)).count(),
             Ok(Some(Bodies::Owner(records))) => {
                 bodies::owners(records).filter(|(slot, region)| !store.own(*slot, *region)).count()
@@ -368,6 +392,11 @@ impl Client {
     /// what it heard last, and says how old that is.
     pub fn query(&mut self, queries: Vec<Query>, filter: QueryFilter) -> String {
         self.command(&FromClient::Query { queries, filter })
+    }
+
+    /// Sees what a view shows from now on, within a budget of bytes, and nothing else.
+    pub fn watch(&mut self, watch: Watch) -> String {
+        self.command(&FromClient::Watch(watch))
     }
 
     fn command(&mut self, command: &FromClient) -> String {

@@ -11,5 +11,5 @@ pub use bodies::Body;
 pub use client::{Answer, Client, Dropped};
 pub use nimbus_wire::client::{
     BodyCard, BreachNews, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping, Overlay, Query, QueryAnswer,
-    QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, WorldStats,
+    QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, Watch, WorldStats,
 };

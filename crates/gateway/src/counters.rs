@@ -37,6 +37,10 @@ pub struct Counters {
     pub commands: u64,
     /// Questions about what is where that were taken.
     pub queries: u64,
+    /// Views that clients asked for.
+    pub watches: u64,
+    /// Clients disconnected because they read far less than they asked for.
+    pub clients_hopeless: u64,
     /// Bodies that the mirror for questions could not take.
     pub mirror_refused: u64,
     /// Commands refused by the gateway itself.

@@ -4,7 +4,7 @@ use nimbus_model::{ClientId, Nid, RegionId, Tick, World, nearest};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{
     BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Hits, Overlay, Parsed, Query, QueryFilter, RegionShape,
-    Reject, SceneInfo, ToClient, WorldStats,
+    Reject, SceneInfo, ToClient, Watch, WorldStats, bodies,
 };
 use nimbus_wire::{
     Address, Command, CommandRef, Content, Frame, GatewayId, Item, Order, Outcome, SeamTotals, StateUpdate,
@@ -12,6 +12,8 @@ use nimbus_wire::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::channel::Scenery;
+use crate::channels::Channels;
 use crate::lanes::{Lanes, Sender};
 use crate::mirror::{Mirror, Picture};
 use crate::orders::{Orders, spawn_command};
@@ -92,6 +94,7 @@ pub struct Gateway {
     replicas: Replicas,
     mirror: Mirror,
     stream: Stream,
+    channels: Channels,
     seams: Seams,
     sessions: Sessions,
     orders: Orders,
@@ -129,6 +132,7 @@ impl Gateway {
             replicas: Replicas::default(),
             mirror: Mirror::default(),
             stream: Stream::default(),
+            channels: Channels::default(),
             seams: Seams::default(),
             sessions: Sessions::default(),
             orders: Orders::default(),
@@ -175,12 +179,37 @@ impl Gateway {
 
     /// Lets a client in; its first picture comes with the next tick or poll. Or the reason why not, for a person.
     pub fn connect(&mut self, client: ClientId, role: ClientRole) -> Result<(), String> {
-        self.sessions.connect((client, role), self.config.clients_max, self.allowance())
+        self.sessions.connect((client, role, false), self.config.clients_max, self.allowance())
+    }
+
+    /// Lets a client in that sees no bodies until it says what it watches.
+    pub fn connect_watching(&mut self, client: ClientId, role: ClientRole) -> Result<(), String> {
+        self.sessions.connect((client, role, true), self.config.clients_max, self.allowance())
     }
 
     /// A client is gone. What it asked for is still carried out.
     pub fn disconnect(&mut self, client: ClientId) {
         self.sessions.disconnect(client);
+        self.channels.disconnect(client);
+    }
+
+    /// So many bytes wait to be sent to a client. One that watches is sent less while it does not keep up, and is let go when
+    /// that is no use.
+    pub fn waits(&mut self, client: ClientId, bytes: usize) {
+        if !self.channels.waits(client, bytes) {
+            self.counters.clients_hopeless += 1;
+            self.channels.disconnect(client);
+            self.sessions.close(
+                client,
+                "you read far less than you asked for; watch with fewer kbit",
+                &mut self.counters,
+            );
+        }
+    }
+
+    /// How many different views there are, and how many bodies they show in all.
+    pub fn views(&self) -> (usize, usize) {
+        self.channels.figures()
     }
 
     /// A text message from a client.
@@ -268,17 +297,25 @@ impl Gateway {
             Sender { from: Address::Gateway(self.config.id), era: self.era, epoch: self.config.epoch, tick: self.now };
         self.lanes.emit(sender, &mut out.frames);
         let mut messages = Vec::new();
-        let heard = self.sessions.settled().next().is_some();
-        self.stream.changes(&self.replicas, heard, &mut messages);
+        let mut shapes = Vec::new();
+        let heard = self.sessions.all_seeing().next().is_some();
+        self.stream.changes(&self.replicas, heard, &mut shapes, &mut messages);
+        self.to_settled(shapes, out);
+        self.channels.note(self.replicas.changes());
         self.mirror.follow(self.now, &self.replicas, &mut self.counters);
         self.replicas.end_tick(self.now);
-        self.to_settled(messages, out);
+        for client in self.sessions.all_seeing() {
+            out.messages.extend(messages.iter().map(|message| (client, message.clone())));
+        }
         if self.seams.due(self.now, self.world.tick_hz) {
             self.show_overlays(out);
         }
         self.sessions.earn(elapsed, self.allowance());
         self.news.extend(self.stats.due(self.now, self.world.tick_hz));
         self.poll(out);
+        if !self.paused {
+            self.show_views(out);
+        }
     }
 
     /// Hands out what does not need a tick: first pictures, answers, requests, and who must go.
@@ -290,6 +327,9 @@ impl Gateway {
         out.requests.append(&mut self.sessions.requests);
         out.closed.append(&mut self.sessions.closed);
         self.sessions.polled();
+        if self.paused {
+            self.show_views(out);
+        }
     }
 
     /// All bodies as of the last tick, in order of id.
@@ -371,6 +411,7 @@ impl Gateway {
         self.mirror.clear();
         self.seams.clear();
         self.stream.clear();
+        self.channels.clear();
         self.to_settled(vec![self.world_message(), self.map_message()], out);
         for frame in std::mem::take(&mut self.early) {
             self.handle(frame);
@@ -450,6 +491,7 @@ impl Gateway {
             FromClient::Overlays { on } => return self.choose_overlays(client, seq, on),
             FromClient::Inspect { nid } => return self.inspect(client, seq, nid),
             FromClient::Query { queries, filter } => return self.query(client, seq, &queries, &filter),
+            FromClient::Watch(watch) => return self.watch(client, seq, &watch),
         };
         if !self.may_command(client, seq) {
             return;
@@ -519,6 +561,22 @@ impl Gateway {
                 self.sessions.refuse(client, seq, reason.to_owned(), &mut self.counters);
             }
         }
+    }
+
+    /// A client looks somewhere. One that saw everything so far loses sight of it first.
+    fn watch(&mut self, client: ClientId, seq: Option<u64>, watch: &Watch) {
+        if !self.may_ask(client, seq) {
+            return;
+        }
+        self.counters.watches += 1;
+        if self.sessions.watches(client) {
+            let slots: Vec<u32> = self.replicas.in_slots().map(|replica| replica.slot).collect();
+            let mut bytes = Vec::new();
+            bodies::encode_leave(&slots, &mut bytes);
+            self.sessions.mail.push((client, Message::Binary(Arc::from(bytes))));
+        }
+        self.channels.watch(client, watch);
+        self.sessions.tell(client, ToClient::Done { seq, nid: None });
     }
 
     /// True when a client may ask for something that costs no tick; if not, it is told.
@@ -603,6 +661,13 @@ impl Gateway {
         }
     }
 
+    /// Sends what is due to clients that watch. They know the world by then.
+    fn show_views(&mut self, out: &mut Outputs) {
+        let (now, tick_hz, paused) = (self.now, self.world.tick_hz, self.paused);
+        let scenery = Scenery { replicas: &self.replicas, stream: &self.stream, now, tick_hz, paused };
+        self.channels.send(&scenery, &mut out.messages);
+    }
+
     /// The first picture, encoded once for all who came since the last one.
     fn greet(&mut self, out: &mut Outputs) {
         let newcomers = self.sessions.take_newcomers();
@@ -610,13 +675,17 @@ impl Gateway {
             return;
         }
         let clock = ToClient::Clock { paused: self.paused, speed: self.speed }.into();
-        let mut picture = vec![clock, self.world_message(), self.map_message(), self.stats.message()];
-        self.stream.picture(&self.replicas, &mut picture);
-        for client in newcomers {
+        let facts = vec![clock, self.world_message(), self.map_message(), self.stats.message()];
+        let mut picture = Vec::new();
+        if newcomers.iter().any(|(_, sees_all)| *sees_all) {
+            self.stream.picture(&self.replicas, &mut picture);
+        }
+        for (client, sees_all) in newcomers {
             let role = self.sessions.role(client).unwrap_or(ClientRole::Viewer);
             let welcome = ToClient::Welcome { protocol: CLIENT_PROTOCOL, client, role, scenes: self.scenes.clone() };
             out.messages.push((client, welcome.into()));
-            out.messages.extend(picture.iter().map(|message| (client, message.clone())));
+            let picture = if sees_all { &picture[..] } else { &[] };
+            out.messages.extend(facts.iter().chain(picture).map(|message| (client, message.clone())));
         }
     }
 

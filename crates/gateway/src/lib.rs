@@ -6,13 +6,18 @@
 //!
 //! - `replicas` decides which claim about a body counts; nothing else does.
 //! - `stream` turns what changed into messages, encoded once for all clients.
+//! - `channels` are for clients that watch a part of the world within a budget of bytes: `channel` is one view with what was shown
+//!   of it, `interest` says what an eye sees and how wrong it is shown.
 //! - `seams` keeps what regions say of auras, clusters and breaches, `hand_overs` who had a body before.
 //! - `mirror` answers what is where, once somebody asks.
 //! - `sessions` bounds what a client may cost; `orders` remembers who asked for what.
 
+mod channel;
+mod channels;
 mod counters;
 mod gateway;
 mod hand_overs;
+mod interest;
 mod lanes;
 mod mirror;
 mod orders;

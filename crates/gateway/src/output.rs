@@ -14,6 +14,17 @@ pub enum Message {
     Binary(Arc<[u8]>),
 }
 
+impl Message {
+    /// Bytes in it.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        match self {
+            Message::Text(text) => text.len(),
+            Message::Binary(bytes) => bytes.len(),
+        }
+    }
+}
+
 impl From<ToClient> for Message {
     fn from(message: ToClient) -> Message {
         Message::Text(message.to_text().into())

@@ -302,6 +302,11 @@ impl Replicas {
         self.index.iter().filter_map(|(_, slot)| self.get(*slot))
     }
 
+    /// All replicas that clients may know of, in order of slot.
+    pub(crate) fn in_slots(&self) -> impl Iterator<Item = &Replica> {
+        self.slots.iter().flatten().filter(|replica| replica.announced)
+    }
+
     /// The replica, if clients know it.
     pub(crate) fn announced(&self, slot: u32) -> Option<&Replica> {
         self.get(slot).filter(|replica| replica.announced)

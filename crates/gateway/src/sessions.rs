@@ -41,6 +41,8 @@ struct Session {
     role: ClientRole,
     /// Knows the world as of the last tick.
     settled: bool,
+    /// Sees what it watches, and not everything.
+    watches: bool,
     /// What it wants to see on top of the bodies, in order.
     overlays: Vec<Overlay>,
     /// Its choice is new: it is owed a picture even when nothing changed.
@@ -64,7 +66,7 @@ pub(crate) struct Sessions {
 impl Sessions {
     pub(crate) fn connect(
         &mut self,
-        (client, role): (ClientId, ClientRole),
+        (client, role, watches): (ClientId, ClientRole, bool),
         max: usize,
         allowance: Allowance,
     ) -> Result<(), String> {
@@ -78,6 +80,7 @@ impl Sessions {
         let session = Session {
             role,
             settled: false,
+            watches,
             overlays: Vec::new(),
             owed_picture: false,
             credit,
@@ -112,13 +115,25 @@ impl Sessions {
         self.by_client.iter().filter(|(_, session)| session.settled).map(|(client, _)| *client)
     }
 
-    /// Clients that know nothing yet; from now on they count as settled.
-    pub(crate) fn take_newcomers(&mut self) -> Vec<ClientId> {
+    /// Those of them that see everything.
+    pub(crate) fn all_seeing(&self) -> impl Iterator<Item = ClientId> {
+        let sees_all = |session: &Session| session.settled && !session.watches;
+        self.by_client.iter().filter(move |(_, session)| sees_all(session)).map(|(client, _)| *client)
+    }
+
+    /// From now on a client sees what it watches. True if it has seen everything so far.
+    pub(crate) fn watches(&mut self, client: ClientId) -> bool {
+        let Some(session) = self.by_client.get_mut(&client) else { return false };
+        !std::mem::replace(&mut session.watches, true) && session.settled
+    }
+
+    /// Clients that know nothing yet, and whether they see everything; from now on they count as settled.
+    pub(crate) fn take_newcomers(&mut self) -> Vec<(ClientId, bool)> {
         let fresh = self.by_client.iter_mut().filter(|(_, session)| !session.settled);
         fresh
             .map(|(client, session)| {
                 session.settled = true;
-                *client
+                (*client, !session.watches)
             })
             .collect()
     }
@@ -242,7 +257,7 @@ impl Sessions {
         }
     }
 
-    fn close(&mut self, client: ClientId, reason: &str, counters: &mut Counters) {
+    pub(crate) fn close(&mut self, client: ClientId, reason: &str, counters: &mut Counters) {
         self.by_client.remove(&client);
         self.closed.push((client, reason.to_owned()));
         counters.clients_closed += 1;

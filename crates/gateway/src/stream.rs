@@ -26,7 +26,14 @@ pub(crate) struct Stream {
 impl Stream {
     /// What changed in this tick, for clients that know everything before it. With nobody to hear it only the shapes
     /// are kept up to date.
-    pub(crate) fn changes(&mut self, replicas: &Replicas, heard: bool, out: &mut Vec<Message>) {
+    /// Shapes that are new go to `news`, which is for everybody, ahead of everything else.
+    pub(crate) fn changes(
+        &mut self,
+        replicas: &Replicas,
+        heard: bool,
+        news: &mut Vec<Message>,
+        out: &mut Vec<Message>,
+    ) {
         let changes = replicas.changes();
         for slot in &changes.destroyed {
             self.shapes.release(self.shape_of[*slot as usize]);
@@ -36,9 +43,8 @@ impl Stream {
         }
         let mut created: Vec<Create> = Vec::new();
         for replica in changes.created.iter().filter_map(|slot| replicas.get(*slot)) {
-            let news = self.name_shape(replica);
+            news.extend(self.name_shape(replica));
             if heard {
-                out.extend(news);
                 created.push(self.create(replica));
             }
         }
@@ -82,7 +88,13 @@ impl Stream {
         news
     }
 
-    fn create(&self, replica: &Replica) -> Create {
+    /// Announcements of all shapes.
+    pub(crate) fn shapes(&self) -> impl Iterator<Item = Message> {
+        self.shapes.all()
+    }
+
+    /// What a client must know of a body that it has not seen; [`Stream::changes`] must have seen it.
+    pub(crate) fn create(&self, replica: &Replica) -> Create {
         Create {
             slot: replica.slot,
             nid: replica.nid,

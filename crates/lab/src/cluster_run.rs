@@ -111,6 +111,8 @@ pub(crate) struct ClusterRun {
     dir: PathBuf,
     /// Where each process answers operators.
     operators: BTreeMap<String, SocketAddr>,
+    /// Where the gateway serves clients, if there is one.
+    pub(crate) http: Option<SocketAddr>,
     pub(crate) world: World,
 }
 
@@ -143,6 +145,14 @@ impl ClusterRun {
         ClusterRun::launch(world, &head, cast, &[], |dir| std::fs::write(dir.join("world.toml"), text))
     }
 
+    /// Starts nodes and a gateway for a world that is no scene.
+    pub(crate) fn start_world(world: World, nodes: usize, more: &str) -> Result<ClusterRun, LabError> {
+        let text = world_file::write(&world);
+        let head = format!("world = \"world.toml\"\n{more}");
+        let cast = Cast { nodes, gateways: 1, relayed: false };
+        ClusterRun::launch(world, &head, cast, &[], |dir| std::fs::write(dir.join("world.toml"), text))
+    }
+
     fn launch(
         world: World,
         head: &str,
@@ -154,7 +164,7 @@ impl ClusterRun {
         let dir = std::env::temp_dir().join(format!("nimbus-lab-{}-{}", std::process::id(), unix_us()));
         std::fs::create_dir_all(&dir).map_err(|error| failed("cannot make a directory", &error))?;
         prepare(&dir).map_err(|error| failed("cannot write the world", &error))?;
-        let (text, operators) = describe(head, cast).map_err(|error| failed("cannot find free ports", &error))?;
+        let (text, operators, http) = describe(head, cast).map_err(|error| failed("cannot find free ports", &error))?;
         std::fs::write(dir.join("cluster.toml"), text).map_err(|error| failed("cannot write the file", &error))?;
         let log = File::create(dir.join("log")).map_err(|error| failed("cannot write a log", &error))?;
         let errors = log.try_clone().map_err(|error| failed("cannot write a log", &error))?;
@@ -168,7 +178,7 @@ impl ClusterRun {
             .stderr(Stdio::from(errors))
             .spawn()
             .map_err(|error| failed("cannot start a cluster", &error))?;
-        Ok(ClusterRun { parent, dir, operators, world })
+        Ok(ClusterRun { parent, dir, operators, http, world })
     }
 
     /// What the processes have said, the last lines.
@@ -354,8 +364,8 @@ fn get(address: SocketAddr, path: &str) -> Option<String> {
     head.starts_with("HTTP/1.1 200").then(|| body.to_owned())
 }
 
-/// The cluster's file, with ports that are free now, and where processes answer operators.
-fn describe(head: &str, cast: Cast) -> std::io::Result<(String, BTreeMap<String, SocketAddr>)> {
+/// The cluster's file, with ports that are free now, where processes answer operators, and where the gateway serves.
+fn describe(head: &str, cast: Cast) -> std::io::Result<(String, BTreeMap<String, SocketAddr>, Option<SocketAddr>)> {
     let mut held: (Vec<UdpSocket>, Vec<TcpListener>) = Default::default();
     let mut udp = || {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -364,7 +374,7 @@ fn describe(head: &str, cast: Cast) -> std::io::Result<(String, BTreeMap<String,
         address
     };
     let mut text = format!("name = \"lab\"\n{head}\n");
-    let mut operators = BTreeMap::new();
+    let (mut operators, mut http) = (BTreeMap::new(), None);
     let nodes = (0..cast.nodes).map(|i| ("node", format!("node-{i}")));
     let gateways = (0..cast.gateways).map(|i| ("gateway", format!("gateway-{i}")));
     for (role, name) in [("coordinator", "coordinator-0".to_owned())].into_iter().chain(gateways).chain(nodes) {
@@ -381,11 +391,13 @@ fn describe(head: &str, cast: Cast) -> std::io::Result<(String, BTreeMap<String,
             _ = writeln!(text, "relayed = \"{}\"", udp()?);
         }
         if role == "gateway" {
-            _ = writeln!(text, "http = \"{}\"", tcp()?);
+            let address = tcp()?;
+            http = Some(address);
+            _ = writeln!(text, "http = \"{address}\"");
         }
         operators.insert(name, operator);
     }
-    Ok((text, operators))
+    Ok((text, operators, http))
 }
 
 /// Waits.

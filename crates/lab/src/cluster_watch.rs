@@ -116,6 +116,8 @@ pub(crate) struct Footprint {
     pub(crate) resident_kb: u64,
     /// Files and sockets that it has open.
     pub(crate) files: u64,
+    /// CPU time that it has used, in itself and in the kernel.
+    pub(crate) cpu: Duration,
 }
 
 impl ClusterRun {
@@ -126,7 +128,12 @@ impl ClusterRun {
         let resident_kb =
             status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse().ok())?;
         let files = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?.count() as u64;
-        Some(Footprint { resident_kb, files })
+        // Ahead of the numbers is a name in brackets, in which there may be anything.
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let mut numbers = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+        let mut hundredths = || numbers.next()?.parse::<u64>().ok();
+        let cpu = Duration::from_millis(10 * (hundredths()? + hundredths()?));
+        Some(Footprint { resident_kb, files, cpu })
     }
 }
 

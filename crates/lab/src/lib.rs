@@ -13,6 +13,7 @@ mod files;
 mod page;
 mod plot;
 mod report;
+mod web_client;
 
 pub use experiment::{Experiment, LabError, Options, Progress, all, find};
 pub use plot::{Kind, Level, Plot, Role, Series};

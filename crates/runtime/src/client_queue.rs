@@ -57,6 +57,11 @@ impl ClientQueue {
         has_room
     }
 
+    /// Bytes that wait.
+    pub(crate) fn waiting(&self) -> usize {
+        self.backlog.load(Ordering::Relaxed)
+    }
+
     /// Ends the connection, whatever still waits.
     pub(crate) fn close(self, reason: String) {
         // Nobody listens when the socket is gone, and then nothing has to be said.
@@ -93,11 +98,7 @@ const GONE: &str = "the gateway is gone";
 
 /// What a message takes up while it waits.
 pub(crate) fn cost(message: &Message) -> usize {
-    MESSAGE_OVERHEAD
-        + match message {
-            Message::Text(text) => text.len(),
-            Message::Binary(bytes) => bytes.len(),
-        }
+    MESSAGE_OVERHEAD + message.len()
 }
 
 #[cfg(test)]

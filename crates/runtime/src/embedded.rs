@@ -172,11 +172,12 @@ impl ClusterHandle {
         &self.board
     }
 
-    /// Lets a client in that may do what its role may. None when the process is ending.
-    pub async fn connect(&self, role: ClientRole) -> Option<(ClientId, ClientEnd)> {
+    /// Lets a client in that may do what its role may, and sees everything, or only what it says it watches. None when the
+    /// process is ending.
+    pub async fn connect(&self, role: ClientRole, watches: bool) -> Option<(ClientId, ClientEnd)> {
         let client = ClientId(self.next_client.fetch_add(1, Ordering::Relaxed));
         let (queue, end) = client_queue();
-        self.send(ClientEvent::Connected(client, role, queue)).await.then_some((client, end))
+        self.send(ClientEvent::Connected(client, (role, watches), queue)).await.then_some((client, end))
     }
 
     /// A client says something. False when the process is ending.

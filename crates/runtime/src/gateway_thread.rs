@@ -1,6 +1,6 @@
 //! The gateway on its own thread, at the rate of ticks; it looks in now and then while the timeline stands still.
 
-use nimbus_gateway::{Gateway, Outputs, Request};
+use nimbus_gateway::{Gateway, Message, Outputs, Request};
 use nimbus_model::{ClientId, Nid, RegionId, Tick, World};
 use nimbus_node::{AuraConfig, Change, Horizon};
 use nimbus_space::PartitionMap;
@@ -33,8 +33,8 @@ pub(crate) const EVENTS_MAX: usize = 512;
 
 /// What clients do.
 pub(crate) enum ClientEvent {
-    /// One came in; this is what it may do, and where its messages go.
-    Connected(ClientId, ClientRole, ClientQueue),
+    /// One came in; this is what it may do, whether it sees only what it watches, and where its messages go.
+    Connected(ClientId, (ClientRole, bool), ClientQueue),
     /// One said something.
     Text(ClientId, String),
     /// One sent bytes.
@@ -129,10 +129,17 @@ impl GatewayThread {
     fn take_events(&mut self) {
         for _ in 0..EVENTS_MAX {
             match self.events.try_recv() {
-                Ok(ClientEvent::Connected(client, role, queue)) => match self.gateway.connect(client, role) {
-                    Ok(()) => _ = self.queues.insert(client, queue),
-                    Err(reason) => queue.close(reason),
-                },
+                Ok(ClientEvent::Connected(client, (role, watches), queue)) => {
+                    let let_in = if watches {
+                        self.gateway.connect_watching(client, role)
+                    } else {
+                        self.gateway.connect(client, role)
+                    };
+                    match let_in {
+                        Ok(()) => _ = self.queues.insert(client, queue),
+                        Err(reason) => queue.close(reason),
+                    }
+                }
                 Ok(ClientEvent::Text(client, text)) => self.gateway.client_text(client, &text),
                 Ok(ClientEvent::Binary(client)) => self.gateway.client_binary(client, &[]),
                 Ok(ClientEvent::Gone(client)) => {
@@ -170,10 +177,13 @@ impl GatewayThread {
         for (client, message) in out.messages.drain(..) {
             let Some(queue) = self.queues.get(&client) else { continue };
             bytes += cost(&message) as u64;
+            let is_frequent = matches!(message, Message::Binary(_));
             if !queue.push(message) {
                 too_slow += 1;
                 self.gateway.disconnect(client);
                 self.close(client, "you read too slowly: too much was waiting for you".to_owned());
+            } else if is_frequent {
+                self.gateway.waits(client, queue.waiting());
             }
         }
         for (client, reason) in out.closed.drain(..) {
@@ -284,6 +294,7 @@ impl GatewayThread {
             reading.era = self.gateway.era();
             reading.bodies = self.gateway.bodies();
             reading.clients = self.gateway.clients();
+            reading.views = self.gateway.views();
             reading.counters = self.gateway.counters().clone();
             reading.seams.clone_from(self.gateway.seam_totals());
             (reading.paused, reading.speed) = (paused, speed);

@@ -25,6 +25,8 @@ use crate::{metrics, viewer};
 
 /// Largest message a client may send.
 const CLIENT_MESSAGE_BYTES_MAX: usize = 64 << 10;
+/// What is read from a client at once. Commands are short, and every client has a buffer of its own.
+const READ_BUFFER_BYTES: usize = 4 << 10;
 /// WebSockets open at once; beyond that newcomers are turned away before they cost anything.
 const SOCKETS_MAX: usize = 1024;
 /// Longest reason in a close frame: the protocol allows 125 bytes, two of them for the code.
@@ -170,11 +172,13 @@ async fn file(uri: Uri) -> Response {
 #[derive(Deserialize)]
 struct Knock {
     token: Option<String>,
+    /// `watched`: no bodies before it says what it watches.
+    bodies: Option<String>,
 }
 
 async fn websocket(
     State(shared): State<Shared>,
-    Query(Knock { token }): Query<Knock>,
+    Query(Knock { token, bodies }): Query<Knock>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
@@ -193,10 +197,16 @@ async fn websocket(
             return (status, format!("{refusal}\n")).into_response();
         }
     };
+    let watches = match bodies.as_deref() {
+        None | Some("all") => false,
+        Some("watched") => true,
+        Some(_) => return (StatusCode::BAD_REQUEST, "`bodies` is `all` or `watched`\n").into_response(),
+    };
     upgrade
+        .read_buffer_size(READ_BUFFER_BYTES)
         .max_message_size(CLIENT_MESSAGE_BYTES_MAX)
         .max_frame_size(CLIENT_MESSAGE_BYTES_MAX)
-        .on_upgrade(move |socket| serve_client(socket, shared, role, permit))
+        .on_upgrade(move |socket| serve_client(socket, shared, (role, watches), permit))
 }
 
 /// The second of the calendar.
@@ -216,10 +226,10 @@ fn is_own_page(headers: &HeaderMap) -> bool {
 async fn serve_client(
     mut socket: WebSocket,
     Shared { cluster, access, .. }: Shared,
-    role: ClientRole,
+    (role, watches): (ClientRole, bool),
     _permit: OwnedSemaphorePermit,
 ) {
-    let Some((client, mut queue)) = cluster.connect(role).await else { return };
+    let Some((client, mut queue)) = cluster.connect(role, watches).await else { return };
     let mut renewal = tokio::time::interval(RENEWAL);
     let reason = loop {
         tokio::select! {

@@ -178,6 +178,8 @@ fn render_gateway(board: &Board, text: &mut Exposition) {
         ("nimbus_gateway_up", GAUGE, "1 while the gateway's thread runs.", f64::from(u8::from(gateway.alive))),
         ("nimbus_gateway_tick", GAUGE, "The tick the gateway has reached.", gateway.tick.0 as f64),
         ("nimbus_gateway_clients", GAUGE, "Clients that are connected.", gateway.clients as f64),
+        ("nimbus_gateway_views", GAUGE, "Different views that clients watch.", gateway.views.0 as f64),
+        ("nimbus_gateway_shown_bodies", GAUGE, "Bodies that they show in all.", gateway.views.1 as f64),
         ("nimbus_gateway_replicas", GAUGE, "Bodies the gateway knows.", gateway.bodies as f64),
         ("nimbus_gateway_sent_bytes_total", COUNTER, "Bytes queued for clients.", gateway.bytes_sent as f64),
         ("nimbus_gateway_commands_total", COUNTER, "Commands taken from clients.", counters.commands as f64),
@@ -205,7 +207,7 @@ fn render_gateway(board: &Board, text: &mut Exposition) {
             "nimbus_gateway_slow_clients_total",
             COUNTER,
             "Clients let go because they did not keep up.",
-            gateway.clients_too_slow as f64,
+            (gateway.clients_too_slow + counters.clients_hopeless) as f64,
         ),
     ];
     for (name, kind, help, value) in figures {

@@ -9,11 +9,11 @@ use cpu_time::ThreadTime;
 use nimbus_client::Client;
 use nimbus_control::{LoadReport, PlannerConfig};
 use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
-use nimbus_model::{ClientId, Mixer, RegionId, Rng, Tick, World};
+use nimbus_model::{ClientId, Mixer, RegionId, Rng, Tick, Vec3, World};
 use nimbus_node::{Change, Event, EventKind, Horizon, Node, NodeConfig, Phase, Policy};
 use nimbus_scenes::SceneParams;
 use nimbus_space::PartitionMap;
-use nimbus_wire::client::ClientRole;
+use nimbus_wire::client::{ClientRole, Watch};
 use nimbus_wire::{Address, Frame, GatewayId};
 use std::sync::Arc;
 
@@ -41,6 +41,10 @@ const SETTLE_TICKS: u64 = 240;
 const WHOLE_TICKS_MAX: u64 = 1_200;
 /// How many breaches an outcome lists.
 const BREACHES_KEPT: usize = 4_096;
+/// What the client sees that watches beside the others, in every checked universe: everything, as a compressed stream. Its
+/// gateway is in the same place, so that its presence changes nothing.
+const WATCH: Watch =
+    Watch { eye: Vec3::ZERO, toward: None, field: 360.0, range: 1e5, kbit: 100_000, hz: 60, packed: true };
 /// Servers wake up to this long after a tick is due, each always by the same delay.
 const PHASE_MAX: Nanos = 2 * MS;
 
@@ -114,6 +118,7 @@ impl Universe {
         let world = Arc::new(world);
         let mut rng = Rng::stream(config.seed, 4);
         let gateways = if config.clients > 0 { vec![GatewayId(0)] } else { Vec::new() };
+        let watchers = u32::from(config.clients > 0 && config.checked);
         if config.control.is_some() && count < 2 {
             return Err(UniverseError::Usage(
                 "a coordinator needs two servers or more: one keeps what the other has".to_owned(),
@@ -159,7 +164,7 @@ impl Universe {
             },
             plan: Plan::new(&config.faults, config.seed, count as u16, config.ticks),
             players: Players::new(config.seed, config.commands),
-            clients: (0..config.clients).map(|_| Client::default()).collect(),
+            clients: (0..config.clients + watchers).map(|_| Client::default()).collect(),
             phases: (0..count).map(|_| rng.below(config.frame_ns.unwrap_or(PHASE_MAX))).collect(),
             gateway_phase: rng.below(PHASE_MAX),
             asleep_until: vec![0; count],
@@ -238,8 +243,14 @@ impl Universe {
         for g in 0..self.gateway.len() {
             let first = self.wake_time(Tick(1)) + self.gateway_phase;
             self.queue.push(first, (Actor::Gateway(g as u16), Happening::Wake));
-            for c in 0..self.clients.len() {
-                self.gateway[g].connect(ClientId(c as u32), ClientRole::Admin).expect("a fresh gateway has room");
+            for (c, client) in (0..).zip(&mut self.clients) {
+                let gateway = &mut self.gateway[g];
+                if c < self.config.clients {
+                    gateway.connect(ClientId(c), ClientRole::Admin).expect("a fresh gateway has room");
+                } else {
+                    gateway.connect_watching(ClientId(c), ClientRole::Viewer).expect("a fresh gateway has room");
+                    gateway.client_text(ClientId(c), &client.watch(WATCH));
+                }
             }
         }
         Ok(())
@@ -286,12 +297,12 @@ impl Universe {
 
     /// The clients, to be asked what they see and to write commands with.
     pub fn clients_mut(&mut self) -> &mut [Client] {
-        &mut self.clients
+        &mut self.clients[..self.config.clients as usize]
     }
 
     /// Sends what a client says to its gateway, over the same network as everything else.
     pub fn say(&mut self, client: u32, text: String) {
-        assert!((client as usize) < self.clients.len(), "there is no client {client}");
+        assert!(client < self.config.clients, "there is no client {client}");
         self.outcome.commands += 1;
         let (from, to) = (Actor::Client(client), Actor::Gateway(0));
         let at = self.network.send(self.now, from, to, 0)[0].unwrap_or(self.now);
@@ -459,11 +470,19 @@ impl Universe {
             self.post(from, process, frame.to, &frame.encode().into());
         }
         for (client, message) in outputs.messages {
+            if client.0 >= self.config.clients {
+                let watcher = &mut self.clients[client.0 as usize];
+                match message {
+                    Message::Text(text) => watcher.handle_text(&text),
+                    Message::Binary(bytes) => watcher.handle_binary(&bytes),
+                }
+                continue;
+            }
             let to = Actor::Client(client.0);
             let at = self.network.send(self.now, from, to, 0)[0].unwrap_or(self.now);
             self.queue.push(at, (to, Happening::ToClient(message)));
         }
-        for (c, client) in self.clients.iter_mut().enumerate() {
+        for (c, client) in self.clients.iter_mut().take(self.config.clients as usize).enumerate() {
             if let Some(text) = self.players.act(client) {
                 self.outcome.commands += 1;
                 let client = Actor::Client(c as u32);

@@ -52,13 +52,8 @@ impl Bodies {
 }
 
 fn any_techniques() -> impl Strategy<Value = Techniques> {
-    any::<[bool; 6]>().prop_map(|[quantised, smallest_three, at_rest, delta, prediction, entropy]| Techniques {
-        quantised,
-        smallest_three,
-        at_rest,
-        delta,
-        prediction,
-        entropy,
+    any::<[bool; 7]>().prop_map(|[quantised, smallest_three, at_rest, delta, prediction, entropy, repeats]| {
+        Techniques { quantised, smallest_three, at_rest, delta, prediction, entropy, repeats }
     })
 }
 

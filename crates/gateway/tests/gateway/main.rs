@@ -8,3 +8,4 @@ mod loading;
 mod queries;
 mod seams;
 mod stage;
+mod watching;

@@ -33,6 +33,8 @@ pub(crate) struct Stage {
     pub(crate) era: u16,
     pub(crate) requests: Vec<(ClientId, Option<u64>, Request)>,
     pub(crate) closed: Vec<(ClientId, String)>,
+    /// Bytes of bodies that each client was sent.
+    pub(crate) sent: BTreeMap<ClientId, usize>,
     /// State frames on their way.
     pub(crate) states: Vec<Frame>,
     /// Decides which frames get lost, with what chance.
@@ -80,6 +82,7 @@ impl Stage {
             era: 1,
             requests: Vec::new(),
             closed: Vec::new(),
+            sent: BTreeMap::new(),
             states: Vec::new(),
             loss: None,
         }
@@ -170,7 +173,10 @@ impl Stage {
             let Some(client) = self.clients.get_mut(&id) else { continue };
             match message {
                 Message::Text(text) => client.handle_text(&text),
-                Message::Binary(bytes) => client.handle_binary(&bytes),
+                Message::Binary(bytes) => {
+                    *self.sent.entry(id).or_default() += bytes.len();
+                    client.handle_binary(&bytes);
+                }
             }
         }
         self.requests.extend(out.requests);

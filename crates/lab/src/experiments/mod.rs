@@ -5,6 +5,7 @@ mod aura_scalability;
 mod authority_swap;
 mod balance;
 mod checkpoint;
+mod clients;
 mod collision;
 mod compression;
 mod control_schemes;
@@ -24,7 +25,7 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 20] = [
+pub(crate) const ALL: [Experiment; 21] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
@@ -44,5 +45,6 @@ pub(crate) const ALL: [Experiment; 20] = [
     viewer_stream::EXPERIMENT,
     compression::EXPERIMENT,
     mirror_rays::EXPERIMENT,
+    clients::EXPERIMENT,
     node_memory::EXPERIMENT,
 ];

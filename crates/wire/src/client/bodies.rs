@@ -14,6 +14,8 @@ const STATE: u32 = 4;
 const AURAS: u32 = 5;
 const CLUSTERS: u32 = 6;
 const IN_TRANSIT: u32 = 7;
+const LEAVE: u32 = 8;
+const PACKED: u32 = 9;
 
 const CREATE_BYTES: usize = 48;
 const DESTROY_BYTES: usize = 4;
@@ -123,6 +125,31 @@ pub fn encode_in_transit(bodies: impl ExactSizeIterator<Item = (u32, RegionId)>,
     put_pairs(IN_TRANSIT, bodies.map(|(slot, to)| (slot, u32::from(to.0))), out);
 }
 
+/// Appends a `leave` message: bodies that go on living where this client does not look.
+pub fn encode_leave(slots: &[u32], out: &mut Vec<u8>) {
+    put_head(LEAVE, slots.len(), out);
+    for slot in slots {
+        out.extend_from_slice(&slot.to_le_bytes());
+    }
+}
+
+/// Appends a `packed` message: a packet of a [stream](crate::stream), which `write` appends, about bodies at a tick.
+pub fn encode_packed<E>(
+    tick: Tick,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<(), E> {
+    let head = out.len();
+    put_head(PACKED, 0, out);
+    out.extend_from_slice(&tick.0.to_le_bytes());
+    let start = out.len();
+    write(out)?;
+    let count = (out.len() - start) as u32;
+    out[head + 4..head + 8].copy_from_slice(&count.to_le_bytes());
+    out.resize(start + (count as usize).next_multiple_of(4), 0);
+    Ok(())
+}
+
 /// Why bytes are not a message about bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodiesError {
@@ -151,6 +178,10 @@ pub enum Bodies<'a> {
     Clusters(&'a [u8]),
     /// All bodies in transit; see [`owners`].
     InTransit(&'a [u8]),
+    /// Bodies that went out of sight; see [`slots`].
+    Leave(&'a [u8]),
+    /// A packet for a [`StreamDecoder`](crate::stream::StreamDecoder).
+    Packed(Tick, &'a [u8]),
 }
 
 /// Bytes as a message; `None` for a kind this version does not know, which is to be skipped.
@@ -202,6 +233,18 @@ pub fn decode(bytes: &[u8]) -> Result<Option<Bodies<'_>>, BodiesError> {
             known(owners(rest).all(|(slot, _)| slot < SLOT_LIMIT))?;
             Bodies::InTransit(rest)
         }
+        LEAVE => {
+            fits(rest, DESTROY_BYTES)?;
+            known(slots(rest).all(|slot| slot < SLOT_LIMIT))?;
+            Bodies::Leave(rest)
+        }
+        PACKED => {
+            let (tick, rest) = rest.split_at_checked(TICK_BYTES).ok_or(BodiesError::Length)?;
+            if count.checked_next_multiple_of(4) != Some(rest.len()) {
+                return Err(BodiesError::Length);
+            }
+            Bodies::Packed(Tick(u64_at(tick, 0)), &rest[..count])
+        }
         _ => return Ok(None),
     }))
 }
@@ -222,7 +265,7 @@ pub fn creates(records: &[u8]) -> impl ExactSizeIterator<Item = Create> {
     })
 }
 
-/// The records of a [`Bodies::Destroy`].
+/// The records of a [`Bodies::Destroy`] or a [`Bodies::Leave`].
 pub fn slots(records: &[u8]) -> impl ExactSizeIterator<Item = u32> {
     records.chunks_exact(DESTROY_BYTES).map(|record| u32_at(record, 0))
 }

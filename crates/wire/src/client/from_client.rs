@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::fields::{Fields, flag, kind_of, nid, number, pose, sequence, shape, vec3, within};
 use super::query::{self, Query, QueryFilter};
-use super::{Overlay, TEXT_BYTES_MAX};
+use super::{Overlay, TEXT_BYTES_MAX, Watch};
 use crate::command::join_problem;
 
 /// Slowest speed of the timeline.
@@ -139,6 +139,8 @@ pub enum FromClient {
         /// Which bodies count for all of them.
         filter: QueryFilter,
     },
+    /// From now on see what this view shows, and nothing else.
+    Watch(Watch),
 }
 
 /// A command with the number its sender gave it.
@@ -159,9 +161,9 @@ pub struct Reject {
     pub reason: String,
 }
 
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "spawn", "impulse", "despawn", "join", "reset", "scene", "pause", "step", "speed", "overlays", "inspect", "kill",
-    "query",
+    "query", "watch",
 ];
 
 impl FromClient {
@@ -218,6 +220,7 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
         "inspect" => FromClient::Inspect { nid: nid(fields, "nid")? },
         "kill" => FromClient::Kill { server: within(fields, "server", 0.0, f32::from(u16::MAX))?.floor() as u16 },
         "query" => query::parse(fields)?,
+        "watch" => FromClient::Watch(Watch::parse(fields)?),
         unknown => {
             let shown: String = unknown.chars().take(40).collect();
             return Err(match nearest(unknown, KNOWN) {
@@ -354,6 +357,7 @@ enum Ask<'a> {
         queries: &'a [Query],
         filter: &'a QueryFilter,
     },
+    Watch(Watch),
 }
 
 impl<'a> From<&'a FromClient> for Ask<'a> {
@@ -380,6 +384,7 @@ impl<'a> From<&'a FromClient> for Ask<'a> {
             FromClient::Overlays { on } => Ask::Overlays { on },
             FromClient::Inspect { nid } => Ask::Inspect { nid: nid.to_string() },
             FromClient::Query { queries, filter } => Ask::Query { queries, filter },
+            FromClient::Watch(watch) => Ask::Watch(*watch),
         }
     }
 }

@@ -14,6 +14,7 @@ mod query;
 mod role;
 mod stats;
 mod to_client;
+mod watch;
 
 pub use body_card::{BodyCard, HandOver};
 pub use from_client::{ELEMENTS_MAX, FromClient, Parsed, Reject, SPEED_MAX, SPEED_MIN, STEP_TICKS_MAX, Spawn};
@@ -25,6 +26,7 @@ pub use query::{
 pub use role::{ClientRole, NoRole};
 pub use stats::{NodeStats, WorldStats};
 pub use to_client::{Bounds, RegionShape, SceneInfo, StaticBody, ToClient};
+pub use watch::{WATCH_HZ_MAX, WATCH_KBIT, WATCH_RANGE_MAX, Watch};
 
 /// Version of the client protocol, told to every client in its welcome.
 pub const CLIENT_PROTOCOL: u32 = 1;

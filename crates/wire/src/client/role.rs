@@ -27,7 +27,10 @@ impl ClientRole {
     /// The least role that may ask for this.
     pub fn needed_for(command: &FromClient) -> ClientRole {
         match command {
-            FromClient::Overlays { .. } | FromClient::Inspect { .. } | FromClient::Query { .. } => ClientRole::Viewer,
+            FromClient::Overlays { .. }
+            | FromClient::Inspect { .. }
+            | FromClient::Query { .. }
+            | FromClient::Watch(_) => ClientRole::Viewer,
             FromClient::Spawn(_) | FromClient::Impulse { .. } => ClientRole::Player,
             FromClient::Despawn { .. } | FromClient::Join { .. } => ClientRole::Builder,
             FromClient::Reset

@@ -8,7 +8,7 @@ use super::plain_bits::BitReader;
 use super::prediction::Sample;
 use super::range_coder::RangeReader;
 use super::scale::Scale;
-use super::{BodyState, STREAM_BODIES_MAX, StreamConfig};
+use super::{BodyState, REPEATS, STREAM_BODIES_MAX, StreamConfig};
 use crate::client::SLOT_LIMIT;
 
 /// Sequence number and age of the snapshot that a packet goes on from.
@@ -53,13 +53,15 @@ impl<'a> Decoded<'a> {
 pub struct StreamDecoder {
     scale: Scale,
     known: History,
+    /// Snapshots whose own packets did not arrive, as the packets after them have them.
+    repeated: History,
     spare: Option<Box<Snapshot>>,
 }
 
 impl StreamDecoder {
     /// A stream of which nothing has arrived. The config must be the encoder's.
     pub fn new(config: StreamConfig) -> StreamDecoder {
-        StreamDecoder { scale: Scale::new(config), known: History::new(), spare: None }
+        StreamDecoder { scale: Scale::new(config), known: History::new(), repeated: History::new(), spare: None }
     }
 
     /// Decodes a packet. Whatever the bytes are, it takes no more memory than a snapshot of [`STREAM_BODIES_MAX`] bodies
@@ -67,12 +69,13 @@ impl StreamDecoder {
     pub fn decode(&mut self, bytes: &[u8]) -> Result<Decoded<'_>, StreamDecodeError> {
         let (head, rest) = bytes.split_at_checked(HEAD_BYTES).ok_or(StreamDecodeError::Length)?;
         let sequence = u32::from_le_bytes([head[0], head[1], head[2], head[3]]);
-        let ticks = u32::from(head[4]);
+        let (ticks, repeats) = (u32::from(head[4] & !REPEATS), head[4] & REPEATS != 0);
         if self.known.is_late(sequence) {
             return Err(StreamDecodeError::Late);
         }
         let base = match ticks {
-            0 => None,
+            0 if !repeats => None,
+            1 if repeats => return Err(StreamDecodeError::Base),
             1..SNAPSHOTS_KEPT => {
                 let base = sequence.checked_sub(ticks).and_then(|base| self.known.get(base));
                 Some(base.ok_or(StreamDecodeError::Base)?)
@@ -84,13 +87,17 @@ impl StreamDecoder {
         now.samples.clear();
         now.model.clone_from(base.map_or(&Model::FRESH, |base| &base.model));
         let before = base.map_or(&[][..], |base| &base.samples);
+        let mut again = repeats.then(|| Box::new(Snapshot { sequence: sequence - 1, ..Snapshot::empty() }));
+        let repeated = again.as_deref_mut();
         let read = if self.scale.config.techniques.entropy {
             let mut reader = RangeReader::new(rest);
-            let read = read(&self.scale, &mut now, &mut reader, before, ticks, RangeReader::overrun);
+            let overrun = RangeReader::overrun;
+            let read = read_packet(&self.scale, &mut now, &mut reader, (before, ticks), repeated, overrun);
             read.and(if reader.complete() { Ok(()) } else { Err(StreamDecodeError::Length) })
         } else {
             let mut reader = BitReader::new(rest);
-            let read = read(&self.scale, &mut now, &mut reader, before, ticks, BitReader::overrun);
+            let overrun = BitReader::overrun;
+            let read = read_packet(&self.scale, &mut now, &mut reader, (before, ticks), repeated, overrun);
             read.and(if reader.complete() { Ok(()) } else { Err(StreamDecodeError::Length) })
         };
         if let Err(error) = read {
@@ -98,15 +105,36 @@ impl StreamDecoder {
             return Err(error);
         }
         self.spare = self.known.keep(now);
+        if let Some(again) = again
+            && self.known.get(again.sequence).is_none()
+        {
+            self.spare = self.repeated.keep(again).or(self.spare.take());
+        }
         let now = self.known.get(sequence).ok_or(StreamDecodeError::Late)?;
         Ok(Decoded { sequence, scale: &self.scale, samples: &now.samples })
     }
 
-    /// A snapshot that arrived earlier, as long as it is remembered.
+    /// A snapshot that arrived earlier, by itself or with the one after it, as long as it is remembered.
     pub fn snapshot(&self, sequence: u32) -> Option<Decoded<'_>> {
-        let known = self.known.get(sequence)?;
+        let known = self.known.get(sequence).or_else(|| self.repeated.get(sequence))?;
         Some(Decoded { sequence, scale: &self.scale, samples: &known.samples })
     }
+}
+
+/// A snapshot, and ahead of it the one before where that is repeated.
+fn read_packet<C: Coder>(
+    scale: &Scale,
+    now: &mut Snapshot,
+    coder: &mut C,
+    (before, ticks): (&[Sample], u32),
+    repeated: Option<&mut Snapshot>,
+    overrun: fn(&C) -> bool,
+) -> Result<(), StreamDecodeError> {
+    let Some(again) = repeated else { return read(scale, now, coder, before, ticks, overrun) };
+    again.model.clone_from(&now.model);
+    read(scale, again, coder, before, ticks - 1, overrun)?;
+    now.model.clone_from(&again.model);
+    read(scale, now, coder, &again.samples, 1, overrun)
 }
 
 fn read<C: Coder>(

@@ -30,26 +30,36 @@ pub(super) struct History {
 
 impl History {
     pub(super) fn new() -> History {
-        History { ring: (0..SNAPSHOTS_KEPT).map(|_| None).collect() }
+        History::of(SNAPSHOTS_KEPT)
+    }
+
+    /// A ring of this many.
+    pub(super) fn of(kept: u32) -> History {
+        History { ring: (0..kept).map(|_| None).collect() }
+    }
+
+    /// How many it remembers.
+    pub(super) fn kept(&self) -> u32 {
+        self.ring.len() as u32
     }
 
     pub(super) fn get(&self, sequence: u32) -> Option<&Snapshot> {
-        self.ring.get(place(sequence))?.as_deref().filter(|snapshot| snapshot.sequence == sequence)
+        self.ring.get(self.place(sequence))?.as_deref().filter(|snapshot| snapshot.sequence == sequence)
     }
 
     /// Whether a snapshot of this number would drive out one that is not older.
     pub(super) fn is_late(&self, sequence: u32) -> bool {
-        let there = self.ring.get(place(sequence)).and_then(Option::as_deref);
+        let there = self.ring.get(self.place(sequence)).and_then(Option::as_deref);
         there.is_some_and(|there| there.sequence >= sequence)
     }
 
     /// Remembers a snapshot, and gives back the one whose place it takes, to be used again.
     pub(super) fn keep(&mut self, snapshot: Box<Snapshot>) -> Option<Box<Snapshot>> {
-        let place = place(snapshot.sequence);
+        let place = self.place(snapshot.sequence);
         self.ring.get_mut(place)?.replace(snapshot)
     }
-}
 
-fn place(sequence: u32) -> usize {
-    (sequence % SNAPSHOTS_KEPT) as usize
+    fn place(&self, sequence: u32) -> usize {
+        (sequence % self.kept()) as usize
+    }
 }

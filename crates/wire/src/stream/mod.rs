@@ -5,6 +5,9 @@
 //! goes for everything the two sides remember, poses, velocities and the odds of the entropy coder alike: all of it is part
 //! of a snapshot, and a packet names the snapshot that it goes on from. So there is nothing to fall out of step.
 //!
+//! While packets get lost, each also has the snapshot before it, so that a client can show what it missed. That one is only for
+//! showing; nothing goes on from it but the rest of its own packet.
+//!
 //! The caller hands the bytes to a transport that drops damaged packets, and tells the encoder what arrived:
 //!
 //! 1. [`StreamEncoder::encode`] once a tick, to the client;
@@ -16,6 +19,7 @@ mod decoder;
 mod encoder;
 mod fidelity;
 mod history;
+mod loss;
 mod model;
 mod odds;
 mod plain_bits;
@@ -32,6 +36,9 @@ pub use history::SNAPSHOTS_KEPT;
 pub use technique::Techniques;
 
 use nimbus_model::Pose;
+
+/// Mark of a packet that has the snapshot before, in the byte that says how old the snapshot is that it goes on from.
+const REPEATS: u8 = 0x80;
 
 /// Most bodies of one snapshot; a world with more is cut into several streams. Bounds what a few forged bytes can make a
 /// client allocate.

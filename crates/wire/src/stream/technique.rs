@@ -16,6 +16,8 @@ pub struct Techniques {
     pub prediction: bool,
     /// Bits cost what they tell: an adaptive range coder.
     pub entropy: bool,
+    /// The snapshot before once more, while packets get lost: it is then missing only where two packets in a row are.
+    pub repeats: bool,
 }
 
 impl Techniques {
@@ -27,6 +29,7 @@ impl Techniques {
         delta: false,
         prediction: false,
         entropy: false,
+        repeats: false,
     };
 
     /// Everything.
@@ -37,6 +40,7 @@ impl Techniques {
         delta: true,
         prediction: true,
         entropy: true,
+        repeats: true,
     };
 
     /// Whether bodies are sent as differences to something.

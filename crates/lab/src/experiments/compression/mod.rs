@@ -37,7 +37,7 @@ const OTHER_ROUND_TRIPS: [u32; 3] = [2, 3, 12];
 
 /// Each technique by itself, with quantisation where it does nothing without; then one after the other, each with all
 /// before it.
-fn choices() -> [(&'static str, Techniques); 12] {
+fn choices() -> [(&'static str, Techniques); 13] {
     let naive = Techniques::NAIVE;
     let quantised = Techniques { quantised: true, ..naive };
     let three = Techniques { smallest_three: true, ..quantised };
@@ -56,6 +56,7 @@ fn choices() -> [(&'static str, Techniques); 12] {
         ("+ at-rest", rest),
         ("+ delta", delta),
         ("+ prediction", prediction),
+        ("+ entropy", Techniques { entropy: true, ..prediction }),
         ("all", Techniques::ALL),
     ]
 }
