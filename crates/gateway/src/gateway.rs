@@ -675,7 +675,7 @@ impl Gateway {
             return;
         }
         let clock = ToClient::Clock { paused: self.paused, speed: self.speed }.into();
-        let facts = vec![clock, self.world_message(), self.map_message(), self.stats.message()];
+        let facts = [clock, self.world_message(), self.map_message(), self.stats.message()];
         let mut picture = Vec::new();
         if newcomers.iter().any(|(_, sees_all)| *sees_all) {
             self.stream.picture(&self.replicas, &mut picture);

@@ -1,6 +1,6 @@
 //! A cluster writes down its whole world while it runs, and goes on from that on other numbers of servers.
 
-use nimbus_model::{BodyDesc, Pose, Shape, Tick, Vec3, Velocity, World};
+use nimbus_model::{Aabb, BodyDesc, Pose, Shape, Tick, Vec3, Velocity, World};
 use serde::Deserialize;
 
 use crate::cluster_run::{ClusterPlan, ClusterRun, is_possible, unix_us};
@@ -17,6 +17,8 @@ pub(crate) const EXPERIMENT: Experiment = Experiment {
 /// Most that a checkpoint may add to a tick, milliseconds.
 const ADDED_MAX_MS: f64 = 2.0;
 const NODES: usize = 4;
+/// Further than anything falls while this runs, metres.
+const ENDLESS_M: f32 = 50_000.0;
 /// After so many seconds all bodies are there.
 const FALL_S: u32 = 20;
 
@@ -49,8 +51,10 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
 }
 
 /// The same shower, with so many bodies after a while. They are more than fit between its walls, so there is a floor around
-/// it as well: nothing may leave the world, because nobody could tell that from a loss.
+/// it as well, and the world has no end: nothing may leave it, because nobody could tell that from a loss. The crowd is so
+/// dense that now and then one is shot out of it.
 fn crowd(mut world: World, bodies: usize) -> World {
+    world.kill_box = Aabb::around(Vec3::ZERO, Vec3::splat(ENDLESS_M));
     let floor = BodyDesc::fixed(Shape::cuboid(300.0, 0.5, 300.0));
     world.add(floor, Pose::at(Vec3::new(0.0, -2.0, 0.0)), Velocity::ZERO);
     // The first half of its injections fill it, the others go on for ever, slowly.

@@ -284,7 +284,10 @@ mod tests {
             bodies: 1_000 + 10 * i as usize,
             lost: 0,
             doubled: 0,
-            footprints: vec![("node-0".to_owned(), Footprint { resident_kb: resident_kb(i), files: files(i) })],
+            footprints: vec![(
+                "node-0".to_owned(),
+                Footprint { resident_kb: resident_kb(i), files: files(i), cpu: Duration::ZERO },
+            )],
         };
         (0..40).map(moment).collect()
     }

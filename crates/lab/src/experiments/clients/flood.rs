@@ -82,8 +82,10 @@ fn pour(gateway: SocketAddr, per_s: u64, stop: &AtomicBool, sent: &AtomicU64, cu
             }
             for _ in 0..BURST {
                 mine += 1;
-                let rubbish = RUBBISH.get(mine as usize % (RUBBISH.len() + 1));
-                let went = rubbish.map_or_else(|| socket.say_bytes(&[7; 32]), |text| socket.say(text));
+                let went = match RUBBISH.get(mine as usize % (RUBBISH.len() + 1)) {
+                    Some(text) => socket.say(text),
+                    None => socket.say_bytes(&[7; 32]),
+                };
                 sent.fetch_add(u64::from(went), Ordering::Relaxed);
             }
             loop {
