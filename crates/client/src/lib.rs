@@ -5,6 +5,7 @@
 
 mod bodies;
 mod client;
+pub mod curve;
 mod seams;
 
 pub use bodies::Body;

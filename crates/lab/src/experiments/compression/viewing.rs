@@ -1,10 +1,12 @@
 //! A client at the end of a link that loses packets: what it shows, and how far that is from what happened.
 
 use cpu_time::ThreadTime;
+use nimbus_client::curve;
 use nimbus_model::{Pose, Rng};
 use nimbus_wire::stream::{Decoded, StreamConfig, StreamDecoder, StreamEncoder};
 use std::collections::VecDeque;
 
+use super::HZ;
 use super::trace::{Trace, between};
 use crate::experiment::LabError;
 
@@ -110,17 +112,23 @@ fn look(trace: &Trace, decoder: &StreamDecoder, tick: u32, viewing: &mut Viewing
     let at = |tick: u32| decoder.snapshot(tick);
     let Some(from) = (tick.saturating_sub(LOOK_BACK)..=tick).rev().find_map(at) else { return };
     let to = (tick + 1..=tick + BUFFERED).find_map(at);
+    // Where a snapshot is missing, the one before says how the way to the next is bent.
+    let gap = to.as_ref().map_or(0, |to| to.sequence - from.sequence);
+    let earlier = from.sequence.checked_sub(1).filter(|_| gap > 1).and_then(at);
     let (now, next) = (&trace.ticks[tick as usize], &trace.ticks[tick as usize + 1]);
     let moves = &trace.moving[tick as usize];
     let mut later = to.as_ref().map(Decoded::bodies);
+    let mut before = earlier.as_ref().map(Decoded::bodies);
+    let seconds = |ticks: f32| ticks / HZ as f32;
     for (i, (body, moves)) in from.bodies().zip(moves).enumerate() {
-        let towards = later.as_mut().and_then(Iterator::next);
-        let show = |past: f32| match (&to, towards) {
-            (Some(to), Some(towards)) => {
-                let gap = (to.sequence - from.sequence) as f32;
-                between(&body.pose, &towards.pose, ((tick - from.sequence) as f32 + past) / gap)
+        let (towards, was) = (later.as_mut().and_then(Iterator::next), before.as_mut().and_then(Iterator::next));
+        let show = |past: f32| match towards {
+            Some(towards) => {
+                let earlier = was.map(|was| (seconds(-1.0), was.pose));
+                let at = seconds((tick - from.sequence) as f32 + past);
+                curve::between(earlier, (0.0, body.pose), (seconds(gap as f32), towards.pose), at)
             }
-            _ => body.pose,
+            None => body.pose,
         };
         let at_tick = Error::between(&show(0.0), &now[i].pose);
         let halfway = Error::between(&show(0.5), &between(&now[i].pose, &next[i].pose, 0.5));
