@@ -76,6 +76,8 @@ pub(crate) struct Channel {
     owes: bool,
     credit: f32,
     body_bytes: f32,
+    /// What a send costs lately, bytes.
+    send_bytes: f32,
     /// The share of the budget that the client can take, where it reads too slowly for all of it.
     share: f32,
 }
@@ -107,6 +109,7 @@ impl Channel {
             owes: true,
             credit: 0.0,
             body_bytes: if watch.packed { PACKED_BYTES } else { STATE_BYTES },
+            send_bytes: 0.0,
             share: 1.0,
         }
     }
@@ -130,6 +133,11 @@ impl Channel {
 
     pub(crate) fn bodies(&self) -> usize {
         self.shown.len()
+    }
+
+    /// Bytes a second that its clients are sent lately, or would be if they kept up.
+    pub(crate) fn bytes_per_s(&self) -> f32 {
+        self.send_bytes * self.watch.hz as f32 / self.share
     }
 
     /// The share of the budget that its client can take.
@@ -216,12 +224,14 @@ impl Channel {
             self.look_around(scenery, &mut messages);
         }
         self.tell_owners(scenery.replicas, &mut messages);
+        let credit = self.credit;
         let bytes: usize = messages.iter().map(Message::len).sum();
         self.credit -= bytes as f32 + HEAD_BYTES * messages.len() as f32;
         for member in &self.members {
             out.extend(messages.iter().map(|message| (member.client, message.clone())));
         }
         self.tell_states(scenery, out);
+        self.send_bytes += LEARNS * (credit - self.credit - self.send_bytes);
         for client in std::mem::take(&mut self.joining) {
             let mut picture: Vec<Message> = scenery.stream.shapes().collect();
             self.picture(scenery, &mut picture);
@@ -240,8 +250,15 @@ impl Channel {
     fn tell_owners(&mut self, replicas: &Replicas, messages: &mut Vec<Message>) {
         self.owners.sort_unstable();
         self.owners.dedup();
-        let owners: Vec<_> =
-            self.owners.drain(..).filter_map(|slot| Some((slot, replicas.get(slot)?.region))).collect();
+        // What went out of sight meanwhile is nobody's business any more.
+        let shown = &self.shown;
+        let is_shown = |slot: &u32| shown.binary_search_by_key(slot, |shown| shown.state.slot).is_ok();
+        let owners: Vec<_> = self
+            .owners
+            .drain(..)
+            .filter(is_shown)
+            .filter_map(|slot| Some((slot, replicas.get(slot)?.region)))
+            .collect();
         if !owners.is_empty() {
             messages.push(binary(|bytes| bodies::encode_owner(owners.into_iter(), bytes)));
         }

@@ -20,6 +20,8 @@ const IN_TIME_S: f32 = 0.1;
 const HOPELESS_S: f32 = 2.0;
 /// Bytes that may always wait: a picture, and what the transport takes at once.
 const ALWAYS_BYTES: usize = 64 << 10;
+/// Whatever a client is sent, it is taken to be worth so much, so that a quiet world does not make anybody seem slow.
+const BYTES_PER_S_MIN: f32 = 4096.0;
 /// Sends between two looks at what waits for a client, so that a change shows before the next.
 const PATIENCE: u32 = 10;
 
@@ -80,8 +82,7 @@ impl Channels {
     pub(crate) fn waits(&mut self, client: ClientId, bytes: usize) -> bool {
         let Some(place) = self.places.get_mut(&client) else { return true };
         let Some(channel) = self.by_number.get(&place.channel) else { return true };
-        let per_second = channel.watch().kbit as f32 * 125.0;
-        let seconds = bytes.saturating_sub(ALWAYS_BYTES) as f32 / per_second;
+        let seconds = bytes.saturating_sub(ALWAYS_BYTES) as f32 / channel.bytes_per_s().max(BYTES_PER_S_MIN);
         if seconds > HOPELESS_S {
             return false;
         }

@@ -11,6 +11,7 @@ use axum::serve::ListenerExt;
 use nimbus_gateway::Message;
 use nimbus_wire::client::ClientRole;
 use serde::Deserialize;
+use socket2::SockRef;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,6 +28,8 @@ use crate::{metrics, viewer};
 const CLIENT_MESSAGE_BYTES_MAX: usize = 64 << 10;
 /// What is read from a client at once. Commands are short, and every client has a buffer of its own.
 const READ_BUFFER_BYTES: usize = 4 << 10;
+/// What the kernel keeps for a client that has not received it yet: enough for 5 Mbit/s over 400 ms.
+const SEND_BUFFER_BYTES: usize = 256 << 10;
 /// WebSockets open at once; beyond that newcomers are turned away before they cost anything.
 const SOCKETS_MAX: usize = 1024;
 /// Longest reason in a close frame: the protocol allows 125 bytes, two of them for the code.
@@ -129,7 +132,11 @@ impl Listening {
             .fallback(get(file))
             .with_state(shared);
         // States are small and frequent: waiting to fill a packet would only make them late.
-        let listener = self.listener.tap_io(|stream| _ = stream.set_nodelay(true));
+        // And what a client does not read shall wait here, where it is seen, and not unseen in the kernel.
+        let listener = self.listener.tap_io(|stream| {
+            _ = stream.set_nodelay(true);
+            _ = SockRef::from(&*stream).set_send_buffer_size(SEND_BUFFER_BYTES);
+        });
         self.runtime.spawn(async move {
             // Serving ends with the runtime; it does not fail by itself.
             _ = axum::serve(listener, router).await;
