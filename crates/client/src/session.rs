@@ -11,6 +11,9 @@ use crate::event::{Event, Events};
 use crate::pending::{Answered, AskError, Pending, Settled};
 use crate::playback::{Playback, PlaybackConfig};
 
+/// Figures may be of a tick whose states are still on their way, by so many ticks.
+const STATES_BEHIND_TICKS: u64 = 10;
+
 /// Settings of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionConfig {
@@ -87,7 +90,7 @@ impl Session {
                     self.events.push(Event::Breach(breach.clone()));
                 }
             }
-            ToClient::Stats(stats) => self.playback.heard(stats.tick),
+            ToClient::Stats(stats) => self.playback.heard(stats.tick - STATES_BEHIND_TICKS),
             _ => {}
         }
         self.client.take(message);
@@ -192,6 +195,11 @@ impl Session {
     /// Moves what is shown on to this moment, and gives up what has waited too long for an answer.
     pub fn advance(&mut self, now: Duration) {
         self.playback.advance(now);
+        self.expire(now);
+    }
+
+    /// Gives up what has waited too long for an answer.
+    pub fn expire(&mut self, now: Duration) {
         self.pending.expire(now);
     }
 
@@ -199,7 +207,7 @@ impl Session {
     pub fn poses_at(&mut self, now: Duration) -> impl Iterator<Item = (&Body, Pose)> {
         self.advance(now);
         let Session { client, playback, .. } = self;
-        client.bodies().map(|body| (body, playback.pose(body.nid).unwrap_or(body.pose)))
+        client.bodies().map(move |body| (body, playback.pose(body.nid).unwrap_or(body.pose)))
     }
 
     /// Where to show a body at this moment.

@@ -1,18 +1,36 @@
 /**
- * What the viewer knows of each body, indexed by slot: who owns it, and the stretch of motion it is on.
+ * What is known of each body, indexed by slot: who owns it, and the stretch of motion it is on.
  *
  * A body's motion is a line from `from` at `fromTick` to `to` at `toTick`; the picture shows the point at `head`, the
- * tick being drawn. When a new state comes, the line starts again from what is on the screen, so that no arrival, late
- * or early, makes a body jump. Only bodies whose line has not ended are in the `active` list; a resting world costs
- * nothing per frame.
+ * tick being drawn. States that came but are not due yet wait in a queue. When the head is beyond the last state of a
+ * body in motion, the body goes on with its last velocities for a while: its line is a guess. When a state then says
+ * otherwise, the line starts again from what is on the screen and leads to where the body will be, so that no arrival,
+ * late or early, makes a body jump. Only bodies whose line has not ended are in the `active` list; a resting world
+ * costs nothing per frame.
  */
 
-import { CREATE, CREATE_WORDS, nidText, SLOT_LIMIT, type BodySink } from "./protocol";
+import { CREATE, CREATE_WORDS, nidText, SLOT_LIMIT, type BodySink } from "./protocol.js";
+import { SampleQueue } from "./sample_queue.js";
 
 /** Floats per pose: x y z, one unused, then the quaternion x y z w. */
 export const POSE_STRIDE = 8;
 
 const QUANTUM = 1 / 32767;
+/** Servers may be so many ticks apart. A body not mentioned for longer, while others were, lies still. */
+const SERVERS_APART_TICKS = 3;
+/** States farther apart than this say nothing about the velocity, ticks. */
+const VELOCITY_TICKS_MAX = 30;
+/** How long it takes to lead a body back to where it really is, ticks. */
+const CORRECTION_TICKS = 7;
+/** A body that is farther from where it really is jumps there, metres. */
+const JUMP = 5;
+
+/** What a line is made of. */
+const KNOWN = 0;
+/** Ends where the last velocities take the body. */
+const GUESS = 1;
+/** Starts where the body was shown and ends where it will be. */
+const CORRECTION = 2;
 
 /** Told about bodies that come and go, after the replica is written and before it is erased. */
 export interface ReplicaListener {
@@ -29,8 +47,10 @@ export class Replicas implements BodySink {
   count = 0;
   /** The newest tick any state message named; -1 before the first. */
   latestTick = -1;
-  /** The tick being drawn. The frame loop moves it. */
+  /** The tick being drawn. `advance` moves it. */
   head = -1;
+  /** For how many ticks a body goes on by itself when no state comes. */
+  extrapolationTicks = 15;
   /** Records that named an impossible slot, a slot without a body, or a place that is no place. */
   ignored = 0;
   /** Records of motion that came, ever. */
@@ -47,6 +67,17 @@ export class Replicas implements BodySink {
   to = new Float32Array(0);
   fromTick = new Float64Array(0);
   toTick = new Float64Array(0);
+  /** The newest state of each body, and its tick. */
+  newest = new Float32Array(0);
+  newestTick = new Float64Array(0);
+  private line = new Uint8Array(0);
+  private readonly queue = new SampleQueue(POSE_STRIDE);
+  private readonly scratch = new Float32Array(POSE_STRIDE);
+  private readonly pose = new Float32Array(POSE_STRIDE);
+  private readonly pair = new Float32Array(POSE_STRIDE);
+  private readonly pairEnd = new Float32Array(POSE_STRIDE);
+  /** The newest tick that anything was heard of. */
+  private heardTick = -1;
 
   /** Slots whose picture is not yet where the newest state says; the first `activeCount` entries count. */
   active = new Uint32Array(0);
@@ -67,7 +98,8 @@ export class Replicas implements BodySink {
     this.activeCount = 0;
     this.count = 0;
     this.slotEnd = 0;
-    this.latestTick = this.priorTick = this.head = -1;
+    this.queue.clear();
+    this.latestTick = this.priorTick = this.heardTick = this.head = -1;
   }
 
   create(count: number, words: Uint32Array, floats: Float32Array): void {
@@ -94,9 +126,11 @@ export class Replicas implements BodySink {
       this.kind[slot] = (packed >>> 16) & 0xff;
       this.flags[slot] = packed >>> 24;
       const o = slot * POSE_STRIDE;
-      for (let k = 0; k < 3; k++) this.from[o + k] = this.to[o + k] = floats[p + k];
-      for (let k = 0; k < 4; k++) this.from[o + 4 + k] = this.to[o + 4 + k] = floats[q + k];
-      this.fromTick[slot] = this.toTick[slot] = this.latestTick;
+      for (let k = 0; k < 3; k++) this.newest[o + k] = floats[p + k];
+      for (let k = 0; k < 4; k++) this.newest[o + 4 + k] = floats[q + k];
+      for (let k = 0; k < POSE_STRIDE; k++) this.from[o + k] = this.to[o + k] = this.newest[o + k];
+      this.fromTick[slot] = this.toTick[slot] = this.newestTick[slot] = this.latestTick;
+      this.line[slot] = KNOWN;
       this.activate(slot);
       this.listener.created(slot);
     }
@@ -130,10 +164,10 @@ export class Replicas implements BodySink {
       this.priorTick = this.latestTick < 0 ? tick : this.latestTick;
       this.latestTick = tick;
     }
-    const { alive, from, to, fromTick, toTick, activeAt, head } = this;
+    this.heard(tick);
+    const { alive, newest, newestTick, activeAt, capacity } = this;
     // A region may be a tick behind the others; its bodies rested until the tick before the one it speaks of.
     const restedUntil = Math.min(this.priorTick, tick - 1);
-    const capacity = this.capacity;
     for (let i = 0; i < slots.length; i++) {
       const slot = slots[i];
       const x = positions[i * 3];
@@ -144,28 +178,42 @@ export class Replicas implements BodySink {
         this.ignored++;
         continue;
       }
-      const known = toTick[slot];
+      const known = newestTick[slot];
       if (tick < known) continue;
       const o = slot * POSE_STRIDE;
-      if (tick > known) {
-        if (head >= known) {
-          for (let k = 0; k < POSE_STRIDE; k++) from[o + k] = to[o + k];
-          fromTick[slot] = known > restedUntil ? known : restedUntil;
-        } else if (head > fromTick[slot]) {
-          blend(from, o, from, to, o, (head - fromTick[slot]) / (known - fromTick[slot]));
-          fromTick[slot] = head;
-        }
-        toTick[slot] = tick;
-      }
+      const before = this.scratch;
+      for (let k = 0; k < POSE_STRIDE; k++) before[k] = newest[o + k];
       const r = i * 4;
-      to[o] = x;
-      to[o + 1] = y;
-      to[o + 2] = z;
-      to[o + 4] = rotations[r] * QUANTUM;
-      to[o + 5] = rotations[r + 1] * QUANTUM;
-      to[o + 6] = rotations[r + 2] * QUANTUM;
-      to[o + 7] = rotations[r + 3] * QUANTUM;
+      newest[o] = x;
+      newest[o + 1] = y;
+      newest[o + 2] = z;
+      newest[o + 4] = rotations[r] * QUANTUM;
+      newest[o + 5] = rotations[r + 1] * QUANTUM;
+      newest[o + 6] = rotations[r + 2] * QUANTUM;
+      newest[o + 7] = rotations[r + 3] * QUANTUM;
+      newestTick[slot] = tick;
+      const rested = Math.max(known, restedUntil);
+      if (tick === known) this.replaceLast(slot, o);
+      else if (this.isTrue(slot, rested > known)) this.append(slot, o, before, known, rested, tick);
+      else this.correct(slot, o, before, known, tick);
       if (activeAt[slot] === 0) this.activate(slot);
+    }
+  }
+
+  /** The world has come to this tick, whether anything moved or not. */
+  heard(tick: number): void {
+    if (tick > this.heardTick) this.heardTick = tick;
+  }
+
+  /** Moves on to the tick to be drawn: every active body gets the line that the tick lies on. */
+  advance(head: number): void {
+    this.head = head;
+    const { active, toTick, line, queue } = this;
+    for (let i = 0; i < this.activeCount; i++) {
+      const slot = active[i];
+      while (head >= toTick[slot] && queue.count(slot) > 0) this.shift(slot);
+      if (line[slot] === GUESS && this.rests(slot)) this.leadBack(slot);
+      else if (line[slot] === KNOWN && head > toTick[slot] && !this.rests(slot)) this.guess(slot);
     }
   }
 
@@ -182,8 +230,13 @@ export class Replicas implements BodySink {
     return this.head <= start ? 0 : (this.head - start) / (end - start);
   }
 
-  /** Takes the entry at `index` out of the active list by moving the last one there. */
+  /** Takes the entry at `index` out of the active list by moving the last one there; a guess stays until it is known. */
   settle(index: number): void {
+    if (this.line[this.active[index]] === GUESS) return;
+    this.takeOut(index);
+  }
+
+  private takeOut(index: number): void {
     this.activeAt[this.active[index]] = 0;
     const last = --this.activeCount;
     if (index === last) return;
@@ -195,7 +248,12 @@ export class Replicas implements BodySink {
   position(slot: number): [number, number, number] | null {
     if (!this.has(slot)) return null;
     const o = slot * POSE_STRIDE;
-    return [this.to[o], this.to[o + 1], this.to[o + 2]];
+    return [this.newest[o], this.newest[o + 1], this.newest[o + 2]];
+  }
+
+  /** Writes where the body is shown at `head` to `out` at `at`. */
+  shown(slot: number, out: Float32Array, at = 0): void {
+    blend(out, at, this.from, this.to, slot * POSE_STRIDE, this.progress(slot));
   }
 
   /** The body's id as people write it. */
@@ -227,11 +285,108 @@ export class Replicas implements BodySink {
     for (let slot = 0; slot < this.slotEnd; slot++) if (this.alive[slot]) visit(slot);
   }
 
+  /** A state that follows the last one: the next line, or one that has to wait. */
+  private append(slot: number, o: number, before: Float32Array, known: number, rested: number, tick: number): void {
+    const { from, to, fromTick, toTick, newest, queue } = this;
+    if (queue.count(slot) > 0 || this.head < toTick[slot]) {
+      if (rested > known) queue.push(slot, rested, before, 0);
+      queue.push(slot, tick, newest, o);
+      // A page that draws nothing does not take them; it sees the newest when it looks again.
+      while (queue.isFull(slot)) this.shift(slot);
+      return;
+    }
+    for (let k = 0; k < POSE_STRIDE; k++) {
+      from[o + k] = before[k];
+      to[o + k] = newest[o + k];
+    }
+    fromTick[slot] = rested;
+    toTick[slot] = tick;
+    this.line[slot] = KNOWN;
+  }
+
+  /** True when the body is shown where it was known to be, also after it was led back there and lay still. */
+  private isTrue(slot: number, hasRested: boolean): boolean {
+    const line = this.line[slot];
+    return line === KNOWN || (line === CORRECTION && hasRested && this.head >= this.toTick[slot]);
+  }
+
+  /** Another state of the same tick. */
+  private replaceLast(slot: number, o: number): void {
+    if (this.line[slot] !== KNOWN) return;
+    if (this.queue.count(slot) > 0) this.queue.replaceLast(slot, this.newest, o);
+    else for (let k = 0; k < POSE_STRIDE; k++) this.to[o + k] = this.newest[o + k];
+  }
+
+  /** The queued state that is next becomes the end of the line. */
+  private shift(slot: number): void {
+    const o = slot * POSE_STRIDE;
+    for (let k = 0; k < POSE_STRIDE; k++) this.from[o + k] = this.to[o + k];
+    this.fromTick[slot] = this.toTick[slot];
+    this.toTick[slot] = this.queue.shift(slot, this.to, o);
+    this.line[slot] = KNOWN;
+  }
+
+  private rests(slot: number): boolean {
+    return this.newestTick[slot] < this.heardTick - SERVERS_APART_TICKS;
+  }
+
+  /** Goes on with the velocities of the line that has ended. */
+  private guess(slot: number): void {
+    const { from, to, fromTick, toTick, scratch } = this;
+    const span = toTick[slot] - fromTick[slot];
+    if (!(span > 0 && span <= VELOCITY_TICKS_MAX && this.extrapolationTicks > 0)) return;
+    const o = slot * POSE_STRIDE;
+    blend(scratch, 0, from, to, o, 1 + this.extrapolationTicks / span);
+    for (let k = 0; k < POSE_STRIDE; k++) {
+      from[o + k] = to[o + k];
+      to[o + k] = scratch[k];
+    }
+    fromTick[slot] = toTick[slot];
+    toTick[slot] += this.extrapolationTicks;
+    this.line[slot] = GUESS;
+  }
+
+  /** It was guessed that the body goes on, but it lies still. */
+  private leadBack(slot: number): void {
+    const o = slot * POSE_STRIDE;
+    this.shown(slot, this.scratch);
+    for (let k = 0; k < POSE_STRIDE; k++) {
+      this.from[o + k] = this.scratch[k];
+      this.to[o + k] = this.newest[o + k];
+    }
+    this.fromTick[slot] = this.head;
+    this.toTick[slot] = this.head + CORRECTION_TICKS;
+    this.line[slot] = CORRECTION;
+  }
+
+  /** A state came for a body that is shown where it was guessed to be: leads it from there to where it will be. */
+  private correct(slot: number, o: number, before: Float32Array, known: number, tick: number): void {
+    const { from, to, fromTick, toTick, newest, head } = this;
+    const end = this.line[slot] === CORRECTION && toTick[slot] > head ? toTick[slot] : head + CORRECTION_TICKS;
+    const shown = this.pose;
+    this.shown(slot, shown);
+    const span = tick - known;
+    const ahead = Math.max(0, Math.min(end - tick, this.extrapolationTicks));
+    const share = span <= VELOCITY_TICKS_MAX ? 1 + ahead / span : 1;
+    this.pair.set(before, 0);
+    for (let k = 0; k < POSE_STRIDE; k++) this.pairEnd[k] = newest[o + k];
+    blend(this.pairEnd, 0, this.pair, this.pairEnd, 0, share);
+    const away = Math.hypot(shown[0] - newest[o], shown[1] - newest[o + 1], shown[2] - newest[o + 2]);
+    for (let k = 0; k < POSE_STRIDE; k++) {
+      from[o + k] = away > JUMP ? newest[o + k] : shown[k];
+      to[o + k] = tick >= end ? newest[o + k] : this.pairEnd[k];
+    }
+    fromTick[slot] = head;
+    toTick[slot] = Math.max(tick, end);
+    this.line[slot] = tick >= end ? KNOWN : CORRECTION;
+  }
+
   private remove(slot: number): void {
     this.listener.destroyed(slot);
+    this.queue.drop(slot);
     this.alive[slot] = 0;
     this.count--;
-    if (this.activeAt[slot]) this.settle(this.activeAt[slot] - 1);
+    if (this.activeAt[slot]) this.takeOut(this.activeAt[slot] - 1);
   }
 
   private activate(slot: number): void {
@@ -254,6 +409,10 @@ export class Replicas implements BodySink {
     this.to = grown(this.to, capacity * POSE_STRIDE);
     this.fromTick = grown(this.fromTick, capacity);
     this.toTick = grown(this.toTick, capacity);
+    this.newest = grown(this.newest, capacity * POSE_STRIDE);
+    this.newestTick = grown(this.newestTick, capacity);
+    this.line = grown(this.line, capacity);
+    this.queue.grow(capacity);
     this.active = grown(this.active, capacity);
     this.activeAt = grown(this.activeAt, capacity);
     this.capacity = capacity;
