@@ -22,10 +22,10 @@ pub use bodies::Body;
 pub use client::{Answer, Client, Dropped};
 pub use event::Event;
 pub use gateways::Gateways;
+pub use nimbus_wire::client::{
+    BodyCard, BreachNews, ClientRole, FromClient, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping, Overlay,
+    Query, QueryAnswer, QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, WorldStats,
+};
 pub use pending::{Answered, AskError, Settled};
 pub use playback::PlaybackConfig;
 pub use session::{Session, SessionConfig};
-pub use nimbus_wire::client::{
-    BodyCard, BreachNews, ClientRole, FromClient, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping, Overlay, Query, QueryAnswer,
-    QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, WorldStats,
-};

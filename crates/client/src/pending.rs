@@ -114,10 +114,7 @@ mod tests {
         pending.expire(at(1));
         assert_eq!(
             pending.take(),
-            [
-                Settled { seq: 2, outcome: Ok(Answered::Done(None)) },
-                Settled { seq: 1, outcome: Err(AskError::Silent) }
-            ]
+            [Settled { seq: 2, outcome: Ok(Answered::Done(None)) }, Settled { seq: 1, outcome: Err(AskError::Silent) }]
         );
         pending.lose();
         let lost: Vec<u64> = pending.take().iter().map(|settled| settled.seq).collect();

@@ -91,7 +91,8 @@ fn a_calm_network_is_shown_with_less_delay() {
 #[test]
 fn a_stall_is_bridged_without_a_jump() {
     // A fifth of a second nothing comes, then everything at once; every two seconds.
-    let stalls = |tick: u32| if (6..18).contains(&(tick % 120)) { 0.03 + f64::from(18 - tick % 120) / HZ } else { 0.03 };
+    let stalls =
+        |tick: u32| if (6..18).contains(&(tick % 120)) { 0.03 + f64::from(18 - tick % 120) / HZ } else { 0.03 };
     let seen = watch(PlaybackConfig::default(), stalls);
     assert!(seen.error_max < 0.8 && seen.jerk_max < 0.2, "{seen:?}");
     // Who does not go on by itself stands still, and then runs.

@@ -135,11 +135,12 @@ impl Playhead {
         };
         let pace = 1.0 / line.tick_s;
         let target = line.tick + (at - line.at_s - self.delay_s) * pace;
-        let behind_s = (target - head) / pace;
+        let evenly = head + pace * passed;
+        let behind_s = (target - evenly) / pace;
         let moved = if behind_s.abs() > JUMP_S {
             target
         } else {
-            head + pace * passed * (1.0 + (behind_s / CATCH_UP_S).clamp(-HURRY_MAX, HURRY_MAX))
+            evenly + pace * passed * (behind_s / CATCH_UP_S).clamp(-HURRY_MAX, HURRY_MAX)
         };
         self.head = Some(moved.min(latest + config.extrapolation.as_secs_f64() * pace));
     }
@@ -180,7 +181,8 @@ impl Playhead {
         let nominal = 1.0 / self.nominal_hz;
         let (mean_tick, mean_at) = points().fold((0.0, 0.0), |(x, y), (tick, at)| (x + tick / count, y + at / count));
         let mut tick_s = nominal;
-        if self.arrivals.len() >= ARRIVALS_MIN && last.1 - first.1 >= SPAN_MIN_S {
+        let is_measured = self.arrivals.len() >= ARRIVALS_MIN && last.1 - first.1 >= SPAN_MIN_S;
+        if is_measured {
             let (mut both, mut square) = (0.0, 0.0);
             for (tick, at) in points() {
                 both += (tick - mean_tick) * (at - mean_at);
@@ -188,7 +190,7 @@ impl Playhead {
             }
             // A burst after a stall must not look like a world that ran away; ticks from outside may be any.
             let slope = both / square;
-            tick_s = if slope.is_finite() { slope.clamp(nominal / 4.0, nominal * 20.0) } else { nominal };
+            tick_s = if slope.is_finite() { slope.clamp(nominal / 16.0, nominal * 20.0) } else { nominal };
         }
         let mut late: Vec<f64> = points().map(|(tick, at)| at - tick * tick_s).collect();
         late.sort_by(f64::total_cmp);
@@ -200,7 +202,8 @@ impl Playhead {
             at_s: first.1 + earliest,
             tick_s,
             interval: ((last.0 - first.0) / gaps).max(1.0),
-            lateness_s: (in_time - earliest).min(LATENESS_MAX_S),
+            // Against a pace that was only promised, every state of a slow server would be late.
+            lateness_s: if is_measured { (in_time - earliest).min(LATENESS_MAX_S) } else { 0.0 },
         }
     }
 }
@@ -218,7 +221,7 @@ mod tests {
     /// Feeds ticks at a rate, each late by what `late` says, and draws a frame after each.
     fn play(playhead: &mut Playhead, ticks: std::ops::Range<u32>, hz: f64, late: impl Fn(u32) -> f64) {
         let config = PlaybackConfig::default();
-        let mut clock: f64 = 0.0;
+        let mut clock: f64 = playhead.shown_s;
         for tick in ticks {
             clock = clock.max(f64::from(tick) / hz + late(tick));
             playhead.arrived(f64::from(tick), at(clock), &config);

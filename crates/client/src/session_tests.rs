@@ -12,8 +12,7 @@ fn ms(milliseconds: u64) -> Duration {
 }
 
 fn welcome(session: &mut Session) {
-    let welcome =
-        ToClient::Welcome { protocol: 1, client: ClientId(3), role: ClientRole::Player, scenes: Vec::new() };
+    let welcome = ToClient::Welcome { protocol: 1, client: ClientId(3), role: ClientRole::Player, scenes: Vec::new() };
     session.handle_text(&welcome.to_text(), ms(0));
     session.handle_text(&ToClient::world(&nimbus_model::World::new("hall"), 1).to_text(), ms(0));
 }

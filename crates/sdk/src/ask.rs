@@ -1,7 +1,8 @@
 //! Commands and questions, one method each.
 
 use nimbus_client::{
-    Answered, AskError, BodyCard, FromClient, Hit, Hits, NearestBody, Overlapping, Query, QueryAnswer, QueryFilter, Spawn,
+    Answered, AskError, BodyCard, FromClient, Hit, Hits, NearestBody, Overlapping, Query, QueryAnswer, QueryFilter,
+    Spawn,
 };
 use nimbus_model::{JointDesc, Nid, Pose, Shape, Vec3};
 

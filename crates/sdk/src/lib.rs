@@ -51,8 +51,14 @@ mod websocket;
 pub use connection::{Connection, Placed};
 pub use nimbus_client::{
     Answered, AskError, Body, BodyCard, BreachNews, Client, ClientRole, Event, FromClient, Hit, Hits, NearestBody,
-    Overlapping, Overlay, PlaybackConfig, Query, QueryAnswer, QueryFilter, SessionConfig, Spawn, StaticBody, WorldStats,
+    Overlapping, Overlay, PlaybackConfig, Query, QueryAnswer, QueryFilter, SessionConfig, Spawn, StaticBody,
+    WorldStats,
 };
 pub use nimbus_model::{BodyKind, JointDesc, Nid, Pose, Quat, RegionId, Shape, Tick, Vec3};
 pub use options::Options;
 pub use websocket::ConnectError;
+
+/// The examples of the page about clients.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/clients.md")]
+struct ClientsPage;

@@ -73,6 +73,8 @@ export class Link {
       else this.events.binary(event.data as ArrayBuffer);
     };
     socket.onclose = (event: CloseEvent) => this.lose(event.reason);
+    // Says less than the close that follows; but sockets that are not a browser's throw when nobody listens.
+    socket.onerror = () => undefined;
     this.socket = socket;
   }
 

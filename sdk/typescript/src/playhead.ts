@@ -112,9 +112,10 @@ export class Playhead {
       return this.head;
     }
     const target = this.lineTick + (now - this.lineAt - this.delay) / this.tickMs;
-    const behind = (target - this.head) * this.tickMs;
+    const evenly = this.head + passed / this.tickMs;
+    const behind = (target - evenly) * this.tickMs;
     const hurry = Math.max(-HURRY_MAX, Math.min(HURRY_MAX, behind / CATCH_UP_MS));
-    const moved = Math.abs(behind) > JUMP_MS ? target : this.head + (passed / this.tickMs) * (1 + hurry);
+    const moved = Math.abs(behind) > JUMP_MS ? target : evenly + (passed / this.tickMs) * hurry;
     this.head = Math.max(0, Math.min(moved, this.latest + this.options.extrapolationMs / this.tickMs));
     return this.head;
   }
@@ -152,7 +153,8 @@ export class Playhead {
       meanTime += (times[i] - time0) / count;
     }
     this.tickMs = 1 / this.nominal;
-    if (count >= ARRIVALS_MIN && times[count - 1] - time0 >= SPAN_MIN_MS) {
+    const isMeasured = count >= ARRIVALS_MIN && times[count - 1] - time0 >= SPAN_MIN_MS;
+    if (isMeasured) {
       let [both, square] = [0, 0];
       for (let i = 0; i < count; i++) {
         const offset = ticks[i] - tick0 - meanTick;
@@ -161,10 +163,11 @@ export class Playhead {
       }
       const slope = both / square;
       // A burst after a stall must not look like a world that ran away.
-      if (Number.isFinite(slope)) this.tickMs = Math.min(Math.max(slope, 0.25 / this.nominal), 20 / this.nominal);
+      if (Number.isFinite(slope)) this.tickMs = Math.min(Math.max(slope, 0.06 / this.nominal), 20 / this.nominal);
     }
     const late = ticks.map((tick, i) => times[i] - time0 - (tick - tick0) * this.tickMs).sort((a, b) => a - b);
-    this.lateness = late[Math.max(1, Math.ceil(count * IN_TIME)) - 1] - late[0];
+    // Against a pace that was only promised, every state of a slow server would be late.
+    this.lateness = isMeasured ? late[Math.ceil(count * IN_TIME) - 1] - late[0] : 0;
     this.lineTick = tick0;
     this.lineAt = time0 + late[0];
     this.hasLine = true;

@@ -9,6 +9,7 @@
  * costs nothing per frame.
  */
 
+import { grown } from "./grown.js";
 import { CREATE, CREATE_WORDS, nidText, SLOT_LIMIT, type BodySink } from "./protocol.js";
 import { SampleQueue } from "./sample_queue.js";
 
@@ -194,8 +195,8 @@ export class Replicas implements BodySink {
       newestTick[slot] = tick;
       const rested = Math.max(known, restedUntil);
       if (tick === known) this.replaceLast(slot, o);
-      else if (this.isTrue(slot, rested > known)) this.append(slot, o, before, known, rested, tick);
-      else this.correct(slot, o, before, known, tick);
+      else if (this.head <= tick && this.isTrue(slot, rested > known)) this.append(slot, o, before, known, rested, tick);
+      else this.correct(slot, o, before, rested, tick);
       if (activeAt[slot] === 0) this.activate(slot);
     }
   }
@@ -359,13 +360,16 @@ export class Replicas implements BodySink {
     this.line[slot] = CORRECTION;
   }
 
-  /** A state came for a body that is shown where it was guessed to be: leads it from there to where it will be. */
-  private correct(slot: number, o: number, before: Float32Array, known: number, tick: number): void {
+  /**
+   * A state came for a body that is shown where it was guessed to be, or came too late to be shown in time: leads the
+   * body from there to where it will be. Until tick `rested` it was where `before` says.
+   */
+  private correct(slot: number, o: number, before: Float32Array, rested: number, tick: number): void {
     const { from, to, fromTick, toTick, newest, head } = this;
     const end = this.line[slot] === CORRECTION && toTick[slot] > head ? toTick[slot] : head + CORRECTION_TICKS;
     const shown = this.pose;
     this.shown(slot, shown);
-    const span = tick - known;
+    const span = tick - rested;
     const ahead = Math.max(0, Math.min(end - tick, this.extrapolationTicks));
     const share = span <= VELOCITY_TICKS_MAX ? 1 + ahead / span : 1;
     this.pair.set(before, 0);
@@ -445,15 +449,4 @@ export function blend(
   out[at + 5] = y * inverse;
   out[at + 6] = z * inverse;
   out[at + 7] = inverse > 0 ? w * inverse : 1;
-}
-
-interface Growable<T> {
-  readonly length: number;
-  set(from: T): void;
-}
-
-function grown<T extends Growable<T>>(old: T, length: number): T {
-  const next = new (old.constructor as new (length: number) => T)(length);
-  next.set(old);
-  return next;
 }

@@ -3,6 +3,8 @@
  * not with the greatest slot.
  */
 
+import { grown } from "./grown.js";
+
 /** States that one body may have waiting: more than half a second of 60 a second. */
 const PER_BODY_MAX = 40;
 const NONE = 0xffffffff;
@@ -22,9 +24,9 @@ export class SampleQueue {
 
   /** Makes room for slots below `capacity`. */
   grow(capacity: number): void {
-    this.first = enlarged(this.first, new Uint32Array(capacity));
-    this.last = enlarged(this.last, new Uint32Array(capacity));
-    this.counts = enlarged(this.counts, new Uint8Array(capacity));
+    this.first = grown(this.first, capacity);
+    this.last = grown(this.last, capacity);
+    this.counts = grown(this.counts, capacity);
   }
 
   count(slot: number): number {
@@ -97,18 +99,9 @@ export class SampleQueue {
   private enlarge(): void {
     const old = this.ticks.length;
     const size = Math.max(1024, old * 2);
-    this.ticks = enlarged(this.ticks, new Float64Array(size));
-    this.poses = enlarged(this.poses, new Float32Array(size * this.stride));
-    this.next = enlarged(this.next, new Uint32Array(size));
+    this.ticks = grown(this.ticks, size);
+    this.poses = grown(this.poses, size * this.stride);
+    this.next = grown(this.next, size);
     for (let sample = size - 1; sample >= old; sample--) this.release(sample);
   }
-}
-
-interface Settable {
-  set(from: Settable): void;
-}
-
-function enlarged<T extends Settable>(old: T, larger: T): T {
-  larger.set(old);
-  return larger;
 }

@@ -9,6 +9,7 @@ class FakeSocket {
   closed = false;
   onmessage: ((event: { data: unknown }) => void) | null = null;
   onclose: ((event: { reason: string }) => void) | null = null;
+  onerror: (() => void) | null = null;
   constructor(readonly url: string) {
     FakeSocket.made.push(this);
   }

@@ -78,7 +78,11 @@ mod tests {
         let manifest = "[dependencies]\netcd-client = \"0.21\"\ntokio.workspace = true\n";
         assert_eq!(found(check, &[("crates/runtime/Cargo.toml", manifest)]), [""; 0]);
         assert_eq!(found(check, &[("crates/universe/Cargo.toml", manifest)]).len(), 2);
-        assert_eq!(found(check, &[("crates/sdk/Cargo.toml", manifest)]).len(), 1, "a client of a gateway needs no etcd");
+        assert_eq!(
+            found(check, &[("crates/sdk/Cargo.toml", manifest)]).len(),
+            1,
+            "a client of a gateway needs no etcd"
+        );
         assert_eq!(found(check, &[("crates/universe/src/lib.rs", "//! Unlike tokio.\nfn f() {}\n")]), [""; 0]);
     }
 }
