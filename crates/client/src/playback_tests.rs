@@ -70,12 +70,12 @@ fn jittery(seed: u64, up_to_s: f32) -> impl FnMut(u32) -> f64 {
 fn motion_is_true_and_smooth_although_states_come_unevenly() {
     for seed in 1..=8 {
         let seen = watch(PlaybackConfig::default(), jittery(seed, 0.06));
-        assert!(seen.error_max < 0.05 && seen.error_mean < 0.004, "seed {seed}: {seen:?}");
-        assert!(seen.jerk_max < 0.06, "seed {seed}: {seen:?}");
+        assert!(seen.error_max < 0.005 && seen.error_mean < 0.002, "seed {seed}: {seen:?}");
+        assert!(seen.jerk_max < 0.03, "seed {seed}: {seen:?}");
         assert!(seen.behind_mean_s < 0.15, "seed {seed}: {seen:?}");
         // Without a delay nearly everything that is shown is a guess.
         let guessed = watch(PlaybackConfig { delay: Some(Duration::ZERO), ..Default::default() }, jittery(seed, 0.06));
-        assert!(guessed.error_mean > seen.error_mean * 5.0, "seed {seed}: {guessed:?} against {seen:?}");
+        assert!(guessed.error_mean > seen.error_mean * 30.0, "seed {seed}: {guessed:?} against {seen:?}");
     }
 }
 
@@ -85,7 +85,7 @@ fn a_calm_network_is_shown_with_less_delay() {
     let rough = watch(PlaybackConfig::default(), jittery(1, 0.1));
     assert!(calm.behind_mean_s < 0.065, "{calm:?}");
     assert!(rough.behind_mean_s > calm.behind_mean_s + 0.05, "{rough:?} against {calm:?}");
-    assert!(rough.error_mean < 0.01, "{rough:?}");
+    assert!(rough.error_mean < 0.002, "{rough:?}");
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_stall_is_bridged_without_a_jump() {
     let stalls =
         |tick: u32| if (6..18).contains(&(tick % 120)) { 0.03 + f64::from(18 - tick % 120) / HZ } else { 0.03 };
     let seen = watch(PlaybackConfig::default(), stalls);
-    assert!(seen.error_max < 0.8 && seen.jerk_max < 0.2, "{seen:?}");
+    assert!(seen.error_max < 0.4 && seen.jerk_max < 0.2, "{seen:?}");
     // Who does not go on by itself stands still, and then runs.
     let still = PlaybackConfig { extrapolation: Duration::ZERO, delay: Some(Duration::ZERO), ..Default::default() };
     let stood = watch(still, stalls);
