@@ -12,6 +12,7 @@ const COLOURS = ["#ffb454", "#59c2ff", "#aad94c", "#f07178", "#d2a6ff", "#95e6cb
 const canvas = document.querySelector("canvas") as HTMLCanvasElement;
 const pen = canvas.getContext("2d") as CanvasRenderingContext2D;
 const say = (id: string, words: string): void => void ((document.getElementById(id) as HTMLElement).textContent = words);
+const tell = (problem: Error): void => say("words", problem.message);
 
 const address = new URL("ws", location.href);
 address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
@@ -51,7 +52,7 @@ function frame(): void {
     pen.fill();
     if (pushed.has(nid)) pen.stroke();
   }
-  for (const { nid, position } of bodies) if (pushed.has(nid) && isInGoal(position)) void sweep(nid);
+  for (const { nid, position } of bodies) if (pushed.has(nid) && isInGoal(position)) sweep(nid).catch(tell);
   if (!connection.isLive) say("words", "The gateway is gone, looking for another …");
 }
 
@@ -92,7 +93,7 @@ async function push(x: number, z: number): Promise<void> {
 canvas.onclick = (event) => {
   const x = (event.offsetX - canvas.width / 2) / view.scale + view.x;
   const z = (event.offsetY - canvas.height / 2) / view.scale + view.z;
-  push(x, z).catch((problem: Error) => say("words", problem.message));
+  push(x, z).catch(tell);
 };
 
 Object.assign(window, { game: { connection, view, bodies: () => bodies, pushed: () => [...pushed], score: () => score } });

@@ -9,7 +9,10 @@ use nimbus_sdk::{
     AskError, ClientRole, ConnectError, Connection, Event, Nid, Options, Overlay, Pose, Shape, Spawn, Vec3,
 };
 use std::future::Future;
-use std::net::{IpAddr, Ipv4Addr};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
@@ -230,12 +233,73 @@ fn a_gateway_that_comes_back_is_found_again_and_meanwhile_nothing_hangs() {
     web.stop();
 }
 
+/// Passes bytes on between a program and a gateway until it is told to freeze: then nothing moves and nothing ends.
+struct Relay {
+    address: String,
+    frozen: Arc<AtomicBool>,
+}
+
+impl Relay {
+    fn to(gateway: SocketAddr) -> Relay {
+        let listener = TcpListener::bind((HOST, 0)).unwrap();
+        let address = format!("ws://{}/ws", listener.local_addr().unwrap());
+        let frozen = Arc::new(AtomicBool::new(false));
+        let is_frozen = frozen.clone();
+        spawn(move || {
+            let program = listener.accept().unwrap().0;
+            let gateway = TcpStream::connect(gateway).unwrap();
+            let (back, there) = (gateway.try_clone().unwrap(), program.try_clone().unwrap());
+            let is_frozen_too = is_frozen.clone();
+            spawn(move || pass_on(program, gateway, &is_frozen));
+            spawn(move || pass_on(back, there, &is_frozen_too));
+        });
+        Relay { address, frozen }
+    }
+}
+
+fn pass_on(mut from: TcpStream, mut to: TcpStream, frozen: &AtomicBool) {
+    let mut bytes = [0; 16 << 10];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        while frozen.load(Ordering::Relaxed) {
+            std::thread::park_timeout(Duration::from_millis(50));
+        }
+        if to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().spawn(work).unwrap();
+}
+
+#[test]
+fn a_gateway_that_says_nothing_any_more_is_left() {
+    let world = World::start("tower", 1);
+    let (web, direct) = world.gateway(0, Access::Open);
+    let relay = Relay::to(web.address());
+    let silence = Duration::from_millis(1500);
+    let options = Options { gateways: vec![direct.clone()], silence, ..Options::default() };
+    let connection = world.connect(&relay.address, options);
+    assert_eq!(connection.gateway(), relay.address);
+    world.run("every body", bodies(&connection, world.bodies));
+    relay.frozen.store(true, Ordering::Relaxed);
+    let lost = world.run("the loss", until(&connection, |event| matches!(event, Event::Lost { .. })));
+    assert!(matches!(&lost, Event::Lost { reason } if reason.contains("no word")), "{lost:?}");
+    world.run("the other way", until(&connection, |event| matches!(event, Event::Connected { .. })));
+    assert_eq!(connection.gateway(), direct);
+    drop(connection);
+    relay.frozen.store(false, Ordering::Relaxed);
+    world.stop();
+    web.stop();
+}
+
 #[test]
 fn who_cannot_connect_is_told_why() {
     let world = World::start("tower", 1);
     let (web, good) = world.gateway(0, Access::Open);
     // A port that was free a moment ago.
-    let nobody = std::net::TcpListener::bind((HOST, 0)).unwrap().local_addr().unwrap();
+    let nobody = TcpListener::bind((HOST, 0)).unwrap().local_addr().unwrap();
     let dead = format!("ws://{nobody}/ws");
     let error = world.run("an error", Connection::connect(&dead, Options::default())).err().unwrap();
     assert!(matches!(error, ConnectError::Unreachable { .. }), "{error}");
