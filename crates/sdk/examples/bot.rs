@@ -1,4 +1,4 @@
-//! A bot without a picture: looks for the body nearest to a place, pushes it, and says what it sees.
+//! A bot without a picture: looks for the body nearest to the middle of the world, pushes it, and says what it sees.
 //!
 //!     cargo xtask demo
 //!     cargo run -p nimbus-sdk --example bot -- ws://127.0.0.1:7777/ws
@@ -6,10 +6,11 @@
 //! More addresses are other gateways of the same world, to move to when one dies. A token, where one is needed, is taken
 //! from NIMBUS_TOKEN. `--pushes N` ends after so many pushes; without it the bot goes on.
 
-use nimbus_sdk::{Connection, Event, Options, Vec3};
+use nimbus_sdk::{AskError, BodyKind, Connection, Event, Nid, Options, Placed, Query, QueryAnswer, QueryFilter, Vec3};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// How far around its place the bot looks, metres.
+/// How far around a body the bot looks, metres.
 const REACH: f32 = 60.0;
 /// How hard it pushes for each kilogram, N s.
 const PUSH: f32 = 4.0;
@@ -32,6 +33,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{}", connection.look(|client| format!("world `{}`", client.world().unwrap_or("?"))));
 
     let mut seen = Seen::default();
+    let mut pushed = BTreeSet::new();
     let mut done = 0;
     while done < pushes {
         // Take what happened for a moment, then act.
@@ -46,12 +48,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 },
             }
         }
-        match push_nearest(&connection).await {
+        match push_nearest(&connection, &mut pushed).await {
             Ok(Some(words)) => {
                 done += 1;
                 println!("{words}");
             }
-            Ok(None) => println!("nothing within {REACH} m"),
+            Ok(None) => println!("nothing to push"),
             Err(problem) => println!("not pushed: {problem}"),
         }
         println!("  {seen:?}, shown {} ms behind", connection.delay().as_millis());
@@ -60,20 +62,31 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Pushes the body that is nearest to the middle of the world, upwards and away.
-async fn push_nearest(connection: &Connection) -> Result<Option<String>, nimbus_sdk::AskError> {
-    let Some(nearest) = connection.nearest(Vec3::ZERO, REACH).await? else { return Ok(None) };
-    let card = connection.inspect(nearest.nid).await?;
-    let Some(pose) = connection.pose_at(nearest.nid, connection.now()) else { return Ok(None) };
-    let away = Vec3::new(pose.position.x, 0.0, pose.position.z).try_normalize().unwrap_or(Vec3::X);
-    // A body of a litre or so: the push need not be exact.
-    let mass = card.desc.density * card.desc.shape.bounding_radius().powi(3);
-    connection.impulse(nearest.nid, (away + Vec3::Y) * PUSH * mass).await?;
-    let place = pose.position;
-    Ok(Some(format!(
-        "pushed {} at {:.1} {:.1} {:.1} on region {}, {} hand-overs so far",
-        nearest.nid, place.x, place.y, place.z, card.region.0, card.hand_overs
-    )))
+/// Pushes the body that is nearest to the middle of the world, upwards and away, each only once, and asks what is next to it.
+async fn push_nearest(connection: &Connection, pushed: &mut BTreeSet<Nid>) -> Result<Option<String>, AskError> {
+    let poses = connection.poses_at(connection.now());
+    let free =
+        poses.iter().filter(|placed| placed.body.kind == BodyKind::Dynamic && !pushed.contains(&placed.body.nid));
+    let away = |placed: &&Placed| placed.pose.position.length();
+    let Some(target) = free.min_by(|a, b| away(a).total_cmp(&away(b))) else { return Ok(None) };
+    let (nid, place) = (target.body.nid, target.pose.position);
+
+    let card = connection.inspect(nid).await?;
+    let outwards = Vec3::new(place.x, 0.0, place.z).try_normalize().unwrap_or(Vec3::X);
+    // Half of the cube around it is about its volume: the push need not be exact.
+    let mass = card.desc.density * 4.0 * card.desc.shape.bounding_radius().powi(3);
+    connection.impulse(nid, (outwards + Vec3::Y) * PUSH * mass).await?;
+    pushed.insert(nid);
+
+    let filter = QueryFilter { statics: false, except: Some(nid), ..QueryFilter::default() };
+    let hits = connection.query(vec![Query::Nearest { position: place, max: REACH }], filter).await?;
+    let neighbour = match hits.answers.first() {
+        Some(QueryAnswer::Nearest(Some(near))) => format!("{} is {:.2} m away", near.nid, near.distance),
+        _ => format!("nothing is within {REACH} m"),
+    };
+    let (x, y, z) = (place.x, place.y, place.z);
+    let owner = format!("region {} after {} hand-overs", card.region.0, card.hand_overs);
+    Ok(Some(format!("pushed {nid} at {x:.1} {y:.1} {z:.1}, {owner}; {neighbour}")))
 }
 
 /// What happened, counted.
