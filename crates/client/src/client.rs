@@ -55,6 +55,7 @@ pub struct Client {
     id: Option<ClientId>,
     role: Option<ClientRole>,
     ticket: Option<String>,
+    gateways: Vec<String>,
     scenes: Vec<SceneInfo>,
     world: Option<Loaded>,
     map_epoch: Option<u64>,
@@ -102,6 +103,7 @@ impl Client {
                 (self.id, self.role, self.scenes) = (Some(client), Some(role), scenes);
             }
             ToClient::Ticket { token } => self.ticket = Some(token),
+            ToClient::Gateways { at } => self.gateways = at,
             ToClient::World { era, name, tick_hz, statics, .. } => {
                 self.world = Some(Loaded { era, name, tick_hz, statics });
                 self.shapes.clear();
@@ -223,6 +225,11 @@ impl Client {
     /// What opens the door the next time, where the gateway asks for tokens; each is good once.
     pub fn ticket(&self) -> Option<&str> {
         self.ticket.as_deref()
+    }
+
+    /// Where the gateways of this world are, each as `host:port`, as far as the one we hear from told.
+    pub fn gateways(&self) -> &[String] {
+        &self.gateways
     }
 
     /// Worlds that may be asked for.

@@ -16,6 +16,10 @@ const SPREAD: Duration = Duration::from_millis(100);
 /// Only a connection that lasted this long counts as a success.
 const LASTING: Duration = Duration::from_secs(3);
 
+/// Gateways that are remembered, and the longest name of one: both may come from outside.
+const ADDRESSES_MAX: usize = 64;
+const PLACE_BYTES_MAX: usize = 255;
+
 /// Gateways of one world, of which any will do.
 #[derive(Clone, Debug)]
 pub struct Gateways {
@@ -35,6 +39,26 @@ impl Gateways {
     /// The one to use or to try now.
     pub fn current(&self) -> &str {
         &self.addresses[self.at]
+    }
+
+    /// A gateway told where all of them are, each as `host:port`. The present one stays. One that listens everywhere
+    /// (`0.0.0.0`) is reached by the name of the first.
+    pub fn learn(&mut self, places: &[String]) {
+        let Some((scheme, rest)) = self.addresses[0].split_once("://") else { return };
+        let (own, path) = rest.find('/').map_or((rest, "/ws"), |at| rest.split_at(at));
+        let own_name = own.rsplit_once(':').map_or(own, |(name, _)| name);
+        let reachable = |place: &String| match place.strip_prefix("0.0.0.0:").or(place.strip_prefix("[::]:")) {
+            Some(port) => format!("{scheme}://{own_name}:{port}{path}"),
+            None => format!("{scheme}://{place}{path}"),
+        };
+        let sound =
+            places.iter().filter(|place| place.len() <= PLACE_BYTES_MAX && !place.contains(['/', '?', '#', '@']));
+        let told: Vec<String> = sound.take(ADDRESSES_MAX).map(reachable).collect();
+        for address in told {
+            if self.addresses.len() < ADDRESSES_MAX && !self.addresses.contains(&address) {
+                self.addresses.push(address);
+            }
+        }
     }
 
     /// How many there are.
@@ -93,6 +117,19 @@ mod tests {
         assert!(short >= BACKOFF[4] / 2, "{short:?}");
         let lasting = gateways.next(Some(Duration::from_secs(60)));
         assert!(lasting <= BACKOFF[0].mul_f32(1.5), "{lasting:?}");
+    }
+
+    #[test]
+    fn a_gateway_tells_where_the_others_are() {
+        let mut gateways = Gateways::new("ws://one:7777/ws", &[], 1);
+        let told = ["one:7777", "two:7777", "0.0.0.0:7778", "[::]:7779", "evil/?x=", "two:7777"].map(str::to_owned);
+        gateways.learn(&told);
+        assert_eq!(gateways.current(), "ws://one:7777/ws");
+        let all = ["ws://one:7777/ws", "ws://two:7777/ws", "ws://one:7778/ws", "ws://one:7779/ws"];
+        assert_eq!(gateways.addresses, all);
+        let many: Vec<String> = (0..500).map(|port| format!("far:{port}")).collect();
+        gateways.learn(&many);
+        assert_eq!(gateways.count(), ADDRESSES_MAX);
     }
 
     #[test]

@@ -111,7 +111,6 @@ impl Connection {
 
     /// Chooses what to be told on top of the bodies, from every gateway from now on.
     pub async fn subscribe(&self, overlays: &[Overlay]) -> Result<(), AskError> {
-        self.shared.subscribe(overlays);
         self.command(FromClient::Overlays { on: overlays.to_vec() }).await.map(|_| ())
     }
 

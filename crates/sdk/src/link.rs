@@ -109,6 +109,8 @@ impl Link {
 
     /// Finds a gateway that lets us in, however long it takes. An error says why there is none.
     async fn again(&mut self, lasted: Duration) -> Result<Socket, String> {
+        let told = self.shared.with(|session| session.client().gateways().to_vec());
+        self.gateways.learn(&told);
         let mut pause = self.gateways.next(Some(lasted));
         let mut refusals = 0;
         loop {

@@ -1,6 +1,6 @@
 //! What the program and the link both see: the session, and who waits for which answer.
 
-use nimbus_client::{Answered, AskError, Event, FromClient, Overlay, Session, SessionConfig};
+use nimbus_client::{Answered, AskError, Event, FromClient, Session, SessionConfig};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -91,6 +91,7 @@ impl Shared {
     /// Numbers a command, remembers who waits for it, and hands its text to `send`.
     pub(crate) fn ask(&self, command: &FromClient, waiter: Waiter, send: impl FnOnce(String)) -> Result<(), AskError> {
         let mut state = self.lock();
+        // Remembered even if nobody is there to hear it now: the next gateway is told.
         if let FromClient::Overlays { on } = command {
             state.session.subscribe(on);
         }
@@ -99,11 +100,6 @@ impl Shared {
         // Under the lock, so that texts leave in the order of their numbers and none after the connection was lost.
         send(text);
         Ok(())
-    }
-
-    /// Remembers what to be told, for the gateway that is to come.
-    pub(crate) fn subscribe(&self, overlays: &[Overlay]) {
-        self.lock().session.subscribe(overlays);
     }
 
     /// The next event; none when the connection is over.

@@ -241,6 +241,7 @@ export class Connection {
       // Whether it is refused is for whoever chose it first to hear.
       if (subscription) void this.command(subscription).catch(() => undefined);
     }
+    if (message?.type === "gateways") this.link.gateways.learn(message.at);
     if (message?.type === "world") this.opened?.();
   }
 

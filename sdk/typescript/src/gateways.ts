@@ -7,19 +7,25 @@ const SPREAD_MS = 100;
 /** Only a connection that lasted this long counts as a success, ms. */
 const LASTING_MS = 3_000;
 
+/** Gateways that are remembered: they may be told from outside. */
+const ADDRESSES_MAX = 64;
+
 /** Gateways of one world, of which any will do. */
 export class Gateways {
   private at = 0;
   private failures = 0;
 
+  private readonly addresses: string[];
+
   constructor(
     /** `ws://host:port/ws`, the first of them first. */
-    private readonly addresses: string[],
+    addresses: readonly string[],
     /** Asked before every attempt: a token is good only once. */
     private readonly token: () => string | null = () => null,
     private readonly random: () => number = Math.random,
   ) {
     if (addresses.length === 0) throw new RangeError("a client needs the address of a gateway");
+    this.addresses = addresses.map((address) => new URL(address).href);
   }
 
   /** The one to use or to try now. */
@@ -29,6 +35,27 @@ export class Gateways {
 
   get count(): number {
     return this.addresses.length;
+  }
+
+  /** Where the one to use or to try is, as `host:port`. */
+  get place(): string {
+    return new URL(this.current).host;
+  }
+
+  /**
+   * A gateway told where all of them are, each as `host:port`. The present one stays. One that listens everywhere
+   * (`0.0.0.0`) is reached by the name of the first.
+   */
+  learn(places: readonly string[]): void {
+    const own = new URL(this.addresses[0]);
+    for (const place of places) {
+      if (!/^[^/?#@\s]{1,255}$/.test(place)) continue;
+      const url = new URL(own);
+      const [, port] = /^(?:0\.0\.0\.0|\[::\]):(\d+)$/.exec(place) ?? [];
+      if (port === undefined) url.host = place;
+      else url.port = port;
+      if (this.addresses.length < ADDRESSES_MAX && !this.addresses.includes(url.href)) this.addresses.push(url.href);
+    }
   }
 
   /** What to open for it. */

@@ -165,6 +165,7 @@ export interface Hits {
 export type Inbound =
   | { type: "welcome"; protocol: number; client: number; role?: string; scenes: SceneInfo[] }
   | { type: "ticket"; token: string }
+  | { type: "gateways"; at: string[] }
   | { type: "world"; era: number; name: string; about: string; tick_hz: number; kill_box?: RegionBox; statics: StaticBody[] }
   | { type: "map"; epoch: number; regions: Region[] }
   | { type: "shape"; id: number; shape: Shape }
@@ -210,6 +211,7 @@ export type Command =
 const REQUIRED: Record<string, (message: Record<string, unknown>) => boolean> = {
   welcome: (m) => Array.isArray(m.scenes),
   ticket: (m) => typeof m.token === "string",
+  gateways: (m) => Array.isArray(m.at) && m.at.every((place) => typeof place === "string"),
   world: (m) => typeof m.era === "number" && Array.isArray(m.statics),
   map: (m) => Array.isArray(m.regions),
   shape: (m) => typeof m.id === "number" && typeof m.shape === "object" && m.shape !== null,

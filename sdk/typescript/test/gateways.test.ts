@@ -28,6 +28,16 @@ describe("gateways", () => {
     expect(new Set(pauses).size).toBe(3);
   });
 
+  test("a gateway tells where the others are", () => {
+    const gateways = new Gateways(["ws://one:7777/ws"], () => null, () => 0);
+    gateways.learn(["one:7777", "two:7777", "0.0.0.0:7778", "[::]:7779", "evil/?x=", "two:7777"]);
+    expect([gateways.place, gateways.count]).toEqual(["one:7777", 4]);
+    const others = [1, 2, 3].map(() => (gateways.next(null), gateways.url()));
+    expect(others).toEqual(["ws://two:7777/ws", "ws://one:7778/ws", "ws://one:7779/ws"]);
+    gateways.learn(Array.from({ length: 500 }, (_, port) => `far:${port + 1}`));
+    expect(gateways.count).toBe(64);
+  });
+
   test("the newest token goes along", () => {
     let token: string | null = null;
     const gateways = new Gateways(["ws://a/ws"], () => token);

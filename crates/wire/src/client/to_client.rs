@@ -143,10 +143,17 @@ pub enum ToClient {
         /// Good once, as the same role.
         token: String,
     },
+    /// Where all gateways of this world are, where there are several.
+    Gateways {
+        /// Each as `host:port`.
+        at: Vec<String>,
+    },
 }
 
-const KNOWN: [&str; 12] =
-    ["welcome", "world", "map", "shape", "clock", "stats", "body", "hits", "breaches", "done", "refused", "ticket"];
+const KNOWN: [&str; 13] = [
+    "welcome", "world", "map", "shape", "clock", "stats", "body", "hits", "breaches", "done", "refused", "ticket",
+    "gateways",
+];
 
 impl ToClient {
     /// The message that announces a world.
@@ -224,6 +231,7 @@ mod tests {
         check(ToClient::Done { seq: None, nid: None }, r#"{"type":"done","seq":null,"nid":null}"#);
         check(ToClient::Refused { seq: Some(1), reason: "no".into() }, r#"{"type":"refused","seq":1,"reason":"no"}"#);
         check(ToClient::Ticket { token: "v1.x".into() }, r#"{"type":"ticket","token":"v1.x"}"#);
+        check(ToClient::Gateways { at: vec!["a:1".into()] }, r#"{"type":"gateways","at":["a:1"]}"#);
     }
 
     #[test]
