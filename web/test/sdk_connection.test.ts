@@ -12,7 +12,7 @@ const gatewayOf = (mock: Mock): string => `ws://127.0.0.1:${mock.port}/ws`;
 
 beforeEach(async () => {
   vi.stubGlobal("WebSocket", WebSocket);
-  mocks = [await startMock({ bodies: 30 }), await startMock({ bodies: 20 })];
+  mocks = [await startMock({ bodies: 30, page: false }), await startMock({ bodies: 20, page: false })];
 });
 
 afterEach(async () => {
