@@ -1,7 +1,7 @@
 /** Decodes synthetic states of many moving bodies and writes their instance matrices; no drawing. Runs in a browser. */
 
 import { World } from "../src/world";
-import { createMessage, numbers, stateMessage, unitQuaternion, type BodyRecord } from "../test/messages";
+import { createMessage, numbers, stateMessage, unitQuaternion, type BodyRecord } from "../../sdk/typescript/test/messages";
 
 export interface BenchResult {
   bodies: number;

@@ -9,6 +9,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "@playwright/test";
 import { build } from "vite";
+import { sdkAlias } from "../tools/sdk_alias.mjs";
 
 const BAR_MS = 4;
 const here = dirname(fileURLToPath(import.meta.url));
@@ -20,6 +21,7 @@ const option = (name, otherwise) => {
 const bundle = await build({
   configFile: false,
   logLevel: "error",
+  resolve: { alias: sdkAlias },
   root: join(here, ".."),
   build: {
     write: false,

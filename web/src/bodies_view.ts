@@ -9,8 +9,7 @@ import { Group, MeshLambertMaterial } from "three";
 import { InstanceBatch } from "./instances";
 import { compose } from "./matrices";
 import { regionLinear } from "./palette";
-import type { Shape } from "./protocol";
-import { blend, POSE_STRIDE, type Replicas } from "./replicas";
+import { blend, POSE_STRIDE, type Replicas, type Shape } from "@nimbus/client";
 import { buildForm, boundingRadius, type Form, formOf } from "./shape_geometry";
 
 /** How long a hand-over glows, ms. */

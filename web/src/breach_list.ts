@@ -1,7 +1,7 @@
 /** The list of broken promises: what was exceeded, by how much, on which server, for which bodies. A click looks there. */
 
 import { element } from "./panel";
-import type { Breach } from "./protocol";
+import type { Breach } from "@nimbus/client";
 import { breachText } from "./seams";
 import { swatch } from "./swatch";
 

@@ -1,7 +1,7 @@
 /** Signs in the world where a promise does not hold: a warning and what was exceeded, of constant size on the screen. */
 
 import { CanvasTexture, Group, Sprite, SpriteMaterial, SRGBColorSpace } from "three";
-import type { Breach } from "./protocol";
+import type { Breach } from "@nimbus/client";
 import { breachText } from "./seams";
 
 /** More signs than this hide the world. */

@@ -10,7 +10,7 @@ import {
 } from "three";
 import type { BodiesView } from "./bodies_view";
 import { regionLinear } from "./palette";
-import type { Replicas } from "./replicas";
+import type { Replicas } from "@nimbus/client";
 
 /** Larger clusters are joined along a line instead of as the shortest tree, whose cost grows with the square. */
 const TREE_MAX = 160;

@@ -4,7 +4,7 @@ import { Help } from "./help";
 import { type Action, pressOf } from "./keys";
 import type { OverlayId } from "./overlays";
 import { element } from "./panel";
-import type { SceneInfo } from "./protocol";
+import type { SceneInfo } from "@nimbus/client";
 import { THROWABLES, type Throwable } from "./throw";
 
 export interface Actions {

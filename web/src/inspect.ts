@@ -6,8 +6,7 @@
 import { Raycaster, Vector2, type InstancedMesh, type PerspectiveCamera, type Vector3 } from "three";
 import { element } from "./panel";
 import { regionColour } from "./palette";
-import type { BodyCard, Command, HandOver, Shape } from "./protocol";
-import { POSE_STRIDE } from "./replicas";
+import { type BodyCard, type Command, type HandOver, POSE_STRIDE, type Shape } from "@nimbus/client";
 import { dress, swatch } from "./swatch";
 import type { World } from "./world";
 
@@ -177,9 +176,9 @@ export class Inspector {
 
   /** Metres a second along the body's present line; zero when it rests. */
   private speed(): number {
-    const { from, to, fromTick, toTick, latestTick } = this.world.replicas;
+    const { from, to, fromTick, toTick, newestTick, latestTick } = this.world.replicas;
     const ticks = toTick[this.slot] - fromTick[this.slot];
-    if (ticks <= 0 || toTick[this.slot] < latestTick) return 0;
+    if (ticks <= 0 || newestTick[this.slot] < latestTick) return 0;
     const o = this.slot * POSE_STRIDE;
     const way = Math.hypot(to[o] - from[o], to[o + 1] - from[o + 1], to[o + 2] - from[o + 2]);
     return (way / ticks) * this.world.tickHz;

@@ -1,9 +1,20 @@
 /** The page: connects the world, the picture and the controls, and runs the frame loop. */
 
+import {
+  type Command,
+  describe,
+  Gateways,
+  type Inbound,
+  Link,
+  type LinkState,
+  NOBODY,
+  type OverlayName,
+  PROTOCOL_VERSION,
+  RoundTrip,
+} from "@nimbus/client";
 import { Vector3 } from "three";
 import { BreachList } from "./breach_list";
 import { CameraRig } from "./camera";
-import { Connection, describe, type ConnectionState } from "./connection";
 import { Controls } from "./controls";
 import { Follow } from "./follow";
 import { Inspector } from "./inspect";
@@ -11,9 +22,7 @@ import { keyOf } from "./keys";
 import { LinkPanel } from "./link_panel";
 import { Overlays, wantedOf } from "./overlays";
 import { element, Panel } from "./panel";
-import { PROTOCOL_VERSION, type Command, type Inbound, type OverlayName } from "./protocol";
 import { Recorder } from "./recorder";
-import { NOBODY, RoundTrip } from "./round_trip";
 import { breachText } from "./seams";
 import { type Quality, Stage } from "./stage";
 import { dress } from "./swatch";
@@ -57,7 +66,7 @@ let subscription = -1;
 
 /** What lets us in, where a token is needed; each is good once, and the gateway gives us the next. */
 let ticket = new URLSearchParams(location.search).get("token");
-const connection = new Connection(gatewayUrl, {
+const connection = new Link(new Gateways([gatewayUrl()], () => ticket), {
   text: (message) => {
     traffic.text(message);
     const inbound = world.text(message);
@@ -171,7 +180,7 @@ setInterval(() => {
   if (roundTrip.due(now)) ask({ type: "inspect", nid: world.replicas.anyNid() ?? NOBODY });
   linkPanel.show({
     rates: traffic.take(now, world.replicas.updates),
-    jitterMs: world.jitter.ms,
+    jitterMs: world.playhead.jitterMs(),
     delayMs: world.playhead.delayMs(),
     roundTripMs: roundTrip.ms(now),
   });
@@ -299,7 +308,7 @@ function send(command: Command): number {
   return seq;
 }
 
-function showConnection(state: ConnectionState): void {
+function showConnection(state: LinkState): void {
   const words = describe(state, Date.now());
   const banner = element("banner");
   const gone = state.kind === "lost" || (state.kind === "connecting" && state.again);
@@ -326,8 +335,5 @@ function gatewayUrl(): string {
   const url = new URL("ws", location.href);
   url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   url.search = "";
-  if (ticket !== null) {
-    url.searchParams.set("token", ticket);
-  }
   return url.href;
 }

@@ -2,7 +2,7 @@
 
 import { keyOf } from "./keys";
 import { element } from "./panel";
-import type { OverlayName } from "./protocol";
+import type { OverlayName } from "@nimbus/client";
 
 export type OverlayId = "regions" | OverlayName;
 

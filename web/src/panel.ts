@@ -1,7 +1,7 @@
 /** The panel of figures: the world's at the top, a row for each server below. Only changes what changed. */
 
 import { regionColour } from "./palette";
-import type { NodeStats, WorldStats } from "./protocol";
+import type { NodeStats, WorldStats } from "@nimbus/client";
 import { ServerLives } from "./server_life";
 import { StepChart } from "./step_chart";
 import { dress, SPARE_COLOUR } from "./swatch";

@@ -20,7 +20,7 @@ import {
   Vector3,
 } from "three";
 import { BACKGROUND, regionColour } from "./palette";
-import type { Region, RegionBox } from "./protocol";
+import type { Region, RegionBox } from "@nimbus/client";
 import { regionLetter } from "./region_letter";
 
 /** Planes of neighbours lie this far inside their own box, so that both can be seen, metres. */

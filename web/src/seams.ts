@@ -4,7 +4,7 @@
  * are shorter than an eye can see.
  */
 
-import { type Breach, type OverlayName, SLOT_LIMIT, type SeamSink } from "./protocol";
+import { type Breach, type OverlayName, SLOT_LIMIT, type SeamSink } from "@nimbus/client";
 
 /** How long a body counts as in transit after it was last named, ms. */
 export const TRANSIT_SHOWN_MS = 700;

@@ -10,7 +10,7 @@ import { ClusterLines } from "./cluster_lines";
 import type { OverlayId } from "./overlays";
 import { regionLinear, toLinear } from "./palette";
 import type { RegionsView } from "./regions_view";
-import type { Replicas } from "./replicas";
+import type { Replicas } from "@nimbus/client";
 import { type Seams, TRANSIT_SHOWN_MS } from "./seams";
 import { Shells } from "./shells";
 

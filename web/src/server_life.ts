@@ -1,6 +1,6 @@
 /** What the panel says about the life of a server: whether it may be killed, is dead, or is not the first to serve its region. */
 
-import type { NodeStats, WorldStats } from "./protocol";
+import type { NodeStats, WorldStats } from "@nimbus/client";
 
 export interface Life {
   /** Beside its name; empty for one of which there is nothing to say. */

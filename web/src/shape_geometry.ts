@@ -19,7 +19,7 @@ import {
   Vector3,
 } from "three";
 import { ConvexGeometry } from "three/addons/geometries/ConvexGeometry.js";
-import type { Quat, Shape, Vec3 } from "./protocol";
+import type { Quat, Shape, Vec3 } from "@nimbus/client";
 
 /** What a shape looks like: shapes of one `key` share a geometry. */
 export interface Form {

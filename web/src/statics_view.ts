@@ -3,7 +3,7 @@
 import { Box3, Color, Group, Matrix4, MeshLambertMaterial, Quaternion, Vector3 } from "three";
 import { width } from "./extent";
 import { InstanceBatch } from "./instances";
-import type { StaticBody } from "./protocol";
+import type { StaticBody } from "@nimbus/client";
 import { buildForm, formOf } from "./shape_geometry";
 
 /** A static wider than the first is ground, wider than the second a floor; the wider the darker, metres. */

@@ -1,8 +1,7 @@
 /** `window.nimbus`: what browser tests, benchmarks and curious people may look at. */
 
+import type { Command, Link, WorldStats } from "@nimbus/client";
 import type { CameraRig } from "./camera";
-import type { Connection } from "./connection";
-import type { Command, WorldStats } from "./protocol";
 import type { World } from "./world";
 
 /** Answers kept for those who ask later. */
@@ -62,7 +61,7 @@ declare global {
 
 export function installHooks(
   world: World,
-  connection: Connection,
+  connection: Link,
   rig: CameraRig,
   clock: { paused: boolean; speed: number },
   frames: () => number,

@@ -1,7 +1,7 @@
 /** Throwing: which bodies there are to throw, and the command for one that leaves the camera along a direction. */
 
 import type { Vector3 } from "three";
-import type { Command, RegionBox, Shape, Vec3 } from "./protocol";
+import type { Command, RegionBox, Shape, Vec3 } from "@nimbus/client";
 
 export interface Throwable {
   name: string;

@@ -5,7 +5,7 @@
  * each a bounded number of pairs of servers and of breaches; what does not fit is still counted.
  */
 
-import type { Breach } from "./protocol";
+import type { Breach } from "@nimbus/client";
 
 /** What the strip shows, seconds of the world. */
 export const SPAN_SECONDS = 60;

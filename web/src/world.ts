@@ -3,14 +3,22 @@
  * moves it all on once a frame. Draws nothing itself, so that it works without a graphics card.
  */
 
+import {
+  decode,
+  type Inbound,
+  parseText,
+  Playhead,
+  POSE_STRIDE,
+  type Region,
+  type RegionBox,
+  Replicas,
+  STATES_BEHIND_TICKS,
+  type WorldStats,
+} from "@nimbus/client";
 import type { Box3 } from "three";
 import { BodiesView } from "./bodies_view";
 import { focusOf, interestingExtent, width } from "./extent";
-import { Jitter } from "./jitter";
-import { Playhead } from "./playhead";
-import { decode, parseText, type Inbound, type Region, type RegionBox, type WorldStats } from "./protocol";
 import { RegionsView } from "./regions_view";
-import { POSE_STRIDE, Replicas } from "./replicas";
 import { Rolling } from "./rolling";
 import { Seams } from "./seams";
 import { SeamsView } from "./seams_view";
@@ -30,7 +38,6 @@ export class World {
   readonly seamsView = new SeamsView();
   readonly replicas: Replicas;
   readonly playhead = new Playhead();
-  readonly jitter = new Jitter();
   readonly timeline = new Timeline();
   /** Milliseconds per frame spent on decoding and on writing instances. */
   readonly cost = new Rolling(240);
@@ -51,6 +58,8 @@ export class World {
   extentChanged = true;
   private regions: Region[] = [];
   private labels = "";
+  /** Of the timeline; 1 is real time. */
+  private speed = 1;
   private decodeMs = 0;
   private extentAt = 0;
   private extentBodies = 0;
@@ -80,10 +89,7 @@ export class World {
       this.dropped++;
       console.error("a message could not be applied", error);
     }
-    if (this.replicas.latestTick !== before) {
-      this.playhead.arrived(this.replicas.latestTick, start);
-      this.jitter.arrived(this.replicas.latestTick, start, this.playhead.pace());
-    }
+    if (this.replicas.latestTick !== before) this.playhead.arrived(this.replicas.latestTick, start);
     this.decodeMs += performance.now() - start;
   }
 
@@ -113,7 +119,7 @@ export class World {
   /** Brings everything to the present moment. */
   frame(now: number): void {
     const start = performance.now();
-    this.replicas.head = this.playhead.advance(now);
+    this.replicas.advance(this.playhead.advance(now));
     this.bodies.update(this.replicas, now);
     this.seamsView.update(this.seams, this.bodies, this.replicas, this.regionsView, now, this.tickHz);
     this.cost.push(this.decodeMs + performance.now() - start);
@@ -139,14 +145,17 @@ export class World {
         this.seams.clear();
         this.tickHz = message.tick_hz > 0 ? message.tick_hz : 60;
         this.killBox = message.kill_box ?? null;
-        this.playhead.reset(this.tickHz);
-        this.jitter.reset();
+        this.playhead.reset(this.tickHz * this.speed);
         this.timeline.reset(this.tickHz);
         this.regions = [];
         this.labels = "";
         this.statics.load(message.statics);
         this.extentBodies = 0;
         this.adopt(interestingExtent(new Float32Array(0), this.statics.bounds), new Float32Array(0));
+        break;
+      case "clock":
+        this.speed = message.speed;
+        this.playhead.runAt(this.tickHz * message.speed, message.paused);
         break;
       case "map":
         this.regions = message.regions.filter((region) => Array.isArray(region?.boxes));
@@ -157,6 +166,7 @@ export class World {
         break;
       case "stats":
         this.stats = message;
+        this.replicas.heard(message.tick - STATES_BEHIND_TICKS);
         if (this.labelText() !== this.labels) this.drawRegions();
         break;
     }
@@ -191,9 +201,9 @@ export class World {
     let at = 0;
     this.replicas.each((slot) => {
       const o = slot * POSE_STRIDE;
-      positions[at++] = this.replicas.to[o];
-      positions[at++] = this.replicas.to[o + 1];
-      positions[at++] = this.replicas.to[o + 2];
+      positions[at++] = this.replicas.newest[o];
+      positions[at++] = this.replicas.newest[o + 1];
+      positions[at++] = this.replicas.newest[o + 2];
     });
     return positions;
   }

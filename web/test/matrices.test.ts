@@ -1,7 +1,7 @@
 import { Matrix4, Quaternion, Vector3 } from "three";
 import { expect, test } from "vitest";
 import { compose } from "../src/matrices";
-import { numbers, unitQuaternion } from "./messages";
+import { numbers, unitQuaternion } from "../../sdk/typescript/test/messages";
 
 test("composition by hand equals three's own", () => {
   const next = numbers(1);

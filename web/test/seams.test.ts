@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { treeOf } from "../src/cluster_lines";
 import { shapeText, stretches } from "../src/inspect";
 import { parseStored, wantedOf } from "../src/overlays";
-import { type Breach, decode, parseText, SLOT_LIMIT, type BodySink } from "../src/protocol";
+import { type Breach, decode, parseText, SLOT_LIMIT, type BodySink } from "@nimbus/client";
 import { breachText, Seams, TRANSIT_SHOWN_MS } from "../src/seams";
 import { boundingRadius } from "../src/shape_geometry";
 

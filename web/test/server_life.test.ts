@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { NodeStats } from "../src/protocol";
+import type { NodeStats } from "@nimbus/client";
 import { ServerLives } from "../src/server_life";
 
 function node(more: Partial<NodeStats>): NodeStats {

@@ -1,7 +1,7 @@
 import { Box3, Vector3 } from "three";
 import { describe, expect, test } from "vitest";
 import { focusOf, interestingExtent, width } from "../src/extent";
-import type { Quat, Shape, Vec3 } from "../src/protocol";
+import type { Quat, Shape, Vec3 } from "@nimbus/client";
 import { buildForm, formOf } from "../src/shape_geometry";
 
 const STILL: Quat = [0, 0, 0, 1];

@@ -1,6 +1,6 @@
 import { Vector3 } from "three";
 import { expect, test } from "vitest";
-import type { Command } from "../src/protocol";
+import type { Command } from "@nimbus/client";
 import { throwCommand } from "../src/throw";
 
 const BALL = { ball: { radius: 0.4 } };

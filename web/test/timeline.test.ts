@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Breach } from "../src/protocol";
+import type { Breach } from "@nimbus/client";
 import { bodiesMeant, BREACHES_MAX, type Bucket, BUCKETS, segmentsOf, Timeline, WAYS_MAX } from "../src/timeline";
 import { hintLines } from "../src/timeline_view";
 import { World } from "../src/world";
-import { createMessage, ownerMessage, stateMessage } from "./messages";
+import { createMessage, ownerMessage, stateMessage } from "../../sdk/typescript/test/messages";
 
 /** Ticks of a bucket at 60 ticks a second. */
 const WIDTH = 30;

@@ -7,4 +7,4 @@ export interface Mock {
   close(): Promise<void>;
 }
 
-export function startMock(options?: { port?: number; bodies?: number; scene?: string }): Promise<Mock>;
+export function startMock(options?: { port?: number; bodies?: number; scene?: string; page?: boolean }): Promise<Mock>;

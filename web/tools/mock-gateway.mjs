@@ -24,9 +24,9 @@ const OVERLAYS = ["auras", "clusters", "in-transit", "breaches"];
 const TRANSIT_TICKS = 20;
 const HISTORY_MAX = 16;
 
-/** Starts a gateway; `port` 0 takes a free one. */
-export async function startMock({ port = 0, bodies = 400, scene = "rain" } = {}) {
-  if (!existsSync(join(DIST, "index.html"))) throw new Error("web/dist is missing: run `npm run build` first");
+/** Starts a gateway; `port` 0 takes a free one. Without `page` it needs no viewer that was built. */
+export async function startMock({ port = 0, bodies = 400, scene = "rain", page = true } = {}) {
+  if (page && !existsSync(join(DIST, "index.html"))) throw new Error("web/dist is missing: run `npm run build` first");
   const mock = new MockWorld(bodies, scene);
   const http = createServer((request, response) => serve(mock, request, response));
   const sockets = new WebSocketServer({ server: http, path: "/ws", maxPayload: 65536 });

@@ -1,4 +1,4 @@
-//! Sets up and builds `web/`, doing nothing when nothing changed.
+//! Sets up and builds `web/` and what is built with its tools, doing nothing when nothing changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,10 @@ use crate::process;
 /// Oldest Node that the viewer's tools run on, major and minor; `web/package.json` says the same.
 const NODE_MIN: (u32, u32) = (20, 19);
 
-/// Folders of `web/` that are made, not written.
+/// What is built with the tools of `web/`: the client package, of which the viewer is made too, and an example.
+const BESIDE: [&str; 2] = ["../sdk/typescript", "../examples/browser-game"];
+
+/// Folders that are made, not written.
 const MADE: [&str; 5] = ["node_modules", "dist", "test-results", "playwright-report", "coverage"];
 
 /// True when there is a web part to build.
@@ -89,10 +92,11 @@ fn is_stale(web: &Path) -> bool {
     newest_source(web).max(installed).is_some_and(|newest| newest > built)
 }
 
-/// Latest change below `web/`. Folders count too: their time is all that is left of a removed file.
+/// Latest change below `web/` and what is built with it. Folders count too: their time is all that is left of a removed file.
 fn newest_source(web: &Path) -> Option<SystemTime> {
     let mut newest = None;
-    let mut waiting: Vec<PathBuf> = entries(web);
+    let beside = BESIDE.iter().flat_map(|folder| entries(&web.join(folder)));
+    let mut waiting: Vec<PathBuf> = entries(web).into_iter().chain(beside).collect();
     waiting.retain(|path| !MADE.iter().any(|made| path.ends_with(made)));
     while let Some(path) = waiting.pop() {
         newest = newest.max(modified(&path));
@@ -126,7 +130,8 @@ mod tests {
 
     #[test]
     fn a_build_is_stale_when_a_source_is_newer_and_not_when_a_made_file_is() {
-        let web = std::env::temp_dir().join(format!("nimbus-xtask-web-{}", std::process::id()));
+        let root = std::env::temp_dir().join(format!("nimbus-xtask-web-{}", std::process::id()));
+        let web = root.join("web");
         let at = |path: &str, seconds: u64| {
             let path = web.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -145,6 +150,12 @@ mod tests {
         at("src/main.ts", 1000);
         at("node_modules/.installed-lock", year_2100 + 5);
         assert!(is_stale(&web), "the packages changed");
-        fs::remove_dir_all(&web).unwrap();
+        at("node_modules/.installed-lock", 1000);
+        at("../sdk/typescript/src/index.ts", 1000);
+        at("../sdk/typescript/dist/index.js", year_2100 + 5);
+        assert!(!is_stale(&web), "only what is made of the client package is newer");
+        at("../sdk/typescript/src/index.ts", year_2100 + 5);
+        assert!(is_stale(&web), "the client package changed");
+        fs::remove_dir_all(&root).unwrap();
     }
 }

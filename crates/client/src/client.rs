@@ -3,8 +3,8 @@
 use nimbus_model::{Aabb, ClientId, JointDesc, Nid, RegionId, Shape, Tick, Vec3};
 use nimbus_wire::client::bodies::{self, Bodies};
 use nimbus_wire::client::{
-    BodyCard, BreachNews, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn, StaticBody, ToClient, Watch,
-    WorldStats,
+    BodyCard, BreachNews, ClientRole, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn, StaticBody,
+    ToClient, Watch, WorldStats,
 };
 use nimbus_wire::stream::{Decoded, StreamConfig, StreamDecodeError, StreamDecoder};
 use std::collections::{BTreeMap, VecDeque};
@@ -64,6 +64,9 @@ impl Packed {
 #[derive(Clone, Debug, Default)]
 pub struct Client {
     id: Option<ClientId>,
+    role: Option<ClientRole>,
+    ticket: Option<String>,
+    gateways: Vec<String>,
     scenes: Vec<SceneInfo>,
     world: Option<Loaded>,
     map_epoch: Option<u64>,
@@ -90,19 +93,29 @@ impl Client {
 
     /// A text message from the gateway.
     pub fn handle_text(&mut self, text: &str) {
-        let message = match ToClient::parse(text) {
-            Ok(Some(message)) => message,
-            Ok(None) => {
-                self.dropped.skipped += 1;
-                return;
-            }
-            Err(_) => {
-                self.dropped.messages += 1;
-                return;
-            }
-        };
+        if let Some(message) = self.parse(text) {
+            self.take(message);
+        }
+    }
+
+    /// Text as a message; what is none, or not known, is counted.
+    pub(crate) fn parse(&mut self, text: &str) -> Option<ToClient> {
+        let parsed = ToClient::parse(text);
+        match parsed {
+            Ok(None) => self.dropped.skipped += 1,
+            Err(_) => self.dropped.messages += 1,
+            Ok(Some(_)) => {}
+        }
+        parsed.ok().flatten()
+    }
+
+    pub(crate) fn take(&mut self, message: ToClient) {
         match message {
-            ToClient::Welcome { client, scenes, .. } => (self.id, self.scenes) = (Some(client), scenes),
+            ToClient::Welcome { client, role, scenes, .. } => {
+                (self.id, self.role, self.scenes) = (Some(client), Some(role), scenes);
+            }
+            ToClient::Ticket { token } => self.ticket = Some(token),
+            ToClient::Gateways { at } => self.gateways = at,
             ToClient::World { era, name, tick_hz, statics, .. } => {
                 self.world = Some(Loaded { era, name, tick_hz, statics });
                 self.shapes.clear();
@@ -226,6 +239,21 @@ impl Client {
     /// The gateway's number for this client; none before the welcome.
     pub fn id(&self) -> Option<ClientId> {
         self.id
+    }
+
+    /// What this client may do; none before the welcome.
+    pub fn role(&self) -> Option<ClientRole> {
+        self.role
+    }
+
+    /// What opens the door the next time, where the gateway asks for tokens; each is good once.
+    pub fn ticket(&self) -> Option<&str> {
+        self.ticket.as_deref()
+    }
+
+    /// Where the gateways of this world are, each as `host:port`, as far as the one we hear from told.
+    pub fn gateways(&self) -> &[String] {
+        &self.gateways
     }
 
     /// Worlds that may be asked for.
@@ -399,7 +427,8 @@ impl Client {
         self.command(&FromClient::Watch(watch))
     }
 
-    fn command(&mut self, command: &FromClient) -> String {
+    /// Gives a command the next number, which is [`Client::last_seq`] from then on.
+    pub fn command(&mut self, command: &FromClient) -> String {
         self.seq += 1;
         command.to_text(Some(self.seq))
     }

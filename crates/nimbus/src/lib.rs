@@ -32,6 +32,7 @@ pub use nimbus_node as node;
 pub use nimbus_physics as physics;
 pub use nimbus_runtime as runtime;
 pub use nimbus_scenes as scenes;
+pub use nimbus_sdk as sdk;
 pub use nimbus_space as space;
 pub use nimbus_universe as universe;
 pub use nimbus_wire as wire;

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::serve::ListenerExt;
 use nimbus_gateway::Message;
-use nimbus_wire::client::ClientRole;
+use nimbus_wire::client::{ClientRole, ToClient};
 use serde::Deserialize;
 use socket2::SockRef;
 use std::net::{IpAddr, SocketAddr};
@@ -241,7 +241,7 @@ async fn serve_client(
     let reason = loop {
         tokio::select! {
             _ = renewal.tick() => if let Some(token) = access.renew(role, now_s()) {
-                let ticket = serde_json::json!({"type": "ticket", "token": token}).to_string();
+                let ticket = ToClient::Ticket { token }.to_text();
                 if socket.send(WsMessage::Text(Utf8Bytes::from(ticket))).await.is_err() {
                     break None;
                 }

@@ -5,7 +5,7 @@ use super::manifest::{self, Use};
 use super::tree::Tree;
 
 /// A crate may depend only on those before it.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "model",
     "scenes",
     "wire",
@@ -16,6 +16,7 @@ const ORDER: [&str; 16] = [
     "gateway",
     "client",
     "peer",
+    "sdk",
     "runtime",
     "universe",
     "lab",

@@ -4,7 +4,7 @@ use super::tree::{Tree, is_made};
 use super::{Problem, links};
 
 /// What a path of this repository starts with.
-const TOPS: [&str; 8] = ["crates/", "web/", "xtask/", "docs/", "examples/", "deploy/", "fuzz/", ".ci/"];
+const TOPS: [&str; 9] = ["crates/", "web/", "sdk/", "xtask/", "docs/", "examples/", "deploy/", "fuzz/", ".ci/"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();

@@ -4,8 +4,11 @@ use super::tree::Tree;
 use super::{Problem, finds_word, manifest, rust_text};
 
 /// Names, and the crates that may use them.
-const KNOWN_BY: [(&[&str], &[&str]); 2] =
-    [(&["rapier3d", "parry3d"], &["physics"]), (&["tokio", "axum", "quinn", "etcd"], &["runtime", "nimbus"])];
+const KNOWN_BY: [(&[&str], &[&str]); 3] = [
+    (&["rapier3d", "parry3d"], &["physics"]),
+    (&["tokio"], &["runtime", "sdk", "nimbus"]),
+    (&["axum", "quinn", "etcd"], &["runtime", "nimbus"]),
+];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -75,6 +78,11 @@ mod tests {
         let manifest = "[dependencies]\netcd-client = \"0.21\"\ntokio.workspace = true\n";
         assert_eq!(found(check, &[("crates/runtime/Cargo.toml", manifest)]), [""; 0]);
         assert_eq!(found(check, &[("crates/universe/Cargo.toml", manifest)]).len(), 2);
+        assert_eq!(
+            found(check, &[("crates/sdk/Cargo.toml", manifest)]).len(),
+            1,
+            "a client of a gateway needs no etcd"
+        );
         assert_eq!(found(check, &[("crates/universe/src/lib.rs", "//! Unlike tokio.\nfn f() {}\n")]), [""; 0]);
     }
 }

@@ -8,7 +8,16 @@ use std::process::Command;
 use crate::process;
 
 /// Folders that are made, not written; the same that `.gitignore` names.
-const MADE: [&str; 6] = ["target", "node_modules", "web/dist", "web/test-results", "reports", ".git"];
+const MADE: [&str; 8] = [
+    "target",
+    "node_modules",
+    "web/dist",
+    "web/test-results",
+    "sdk/typescript/dist",
+    "examples/browser-game/dist",
+    "reports",
+    ".git",
+];
 
 /// Every file that is or could be committed, by its path from the top, with its text if it is text.
 pub(super) struct Tree {

@@ -138,10 +138,22 @@ pub enum ToClient {
         /// Why, for a person.
         reason: String,
     },
+    /// What lets the client in the next time, where tokens are asked for.
+    Ticket {
+        /// Good once, as the same role.
+        token: String,
+    },
+    /// Where all gateways of this world are, where there are several.
+    Gateways {
+        /// Each as `host:port`.
+        at: Vec<String>,
+    },
 }
 
-const KNOWN: [&str; 11] =
-    ["welcome", "world", "map", "shape", "clock", "stats", "body", "hits", "breaches", "done", "refused"];
+const KNOWN: [&str; 13] = [
+    "welcome", "world", "map", "shape", "clock", "stats", "body", "hits", "breaches", "done", "refused", "ticket",
+    "gateways",
+];
 
 impl ToClient {
     /// The message that announces a world.
@@ -218,6 +230,8 @@ mod tests {
         check(ToClient::Done { seq: Some(9), nid }, r#"{"type":"done","seq":9,"nid":"7.42"}"#);
         check(ToClient::Done { seq: None, nid: None }, r#"{"type":"done","seq":null,"nid":null}"#);
         check(ToClient::Refused { seq: Some(1), reason: "no".into() }, r#"{"type":"refused","seq":1,"reason":"no"}"#);
+        check(ToClient::Ticket { token: "v1.x".into() }, r#"{"type":"ticket","token":"v1.x"}"#);
+        check(ToClient::Gateways { at: vec!["a:1".into()] }, r#"{"type":"gateways","at":["a:1"]}"#);
     }
 
     #[test]

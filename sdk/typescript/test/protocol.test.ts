@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type BodySink, CREATE, CREATE_WORDS, decode, nidText, parseText } from "../src/protocol";
-import { createMessage, destroyMessage, numbers, ownerMessage, stateMessage } from "./messages";
+import { type BodySink, CREATE, CREATE_WORDS, decode, nidText, parseText } from "../src/protocol.js";
+import { createMessage, destroyMessage, numbers, ownerMessage, stateMessage } from "./messages.js";
 
 class Recorder implements BodySink {
   calls: string[] = [];

@@ -5,7 +5,7 @@
  * Every browser we know runs on little-endian machines, which is also the order on the wire.
  */
 
-/** The version this viewer speaks. */
+/** The version spoken here. */
 export const PROTOCOL_VERSION = 1;
 
 /** Slots are below this; a greater one is a broken message. */
@@ -112,26 +112,89 @@ export interface SceneInfo {
   about: string;
 }
 
+/** One question. A direction may have any length but zero; `max` is in metres. */
+export type Query =
+  | { ray: { origin: Vec3; direction: Vec3; max: number } }
+  | { cast: { shape: Shape; position: Vec3; rotation?: Quat; direction: Vec3; max: number } }
+  | { overlap: { shape: Shape; position: Vec3; rotation?: Quat } }
+  | { nearest: { position: Vec3; max: number } };
+
+/** Which bodies count for a question; what is left out is as docs/protocol.md says. */
+export interface QueryFilter {
+  statics?: boolean;
+  bodies?: boolean;
+  sensors?: boolean;
+  groups?: { memberships: number; filter: number };
+  except?: string;
+}
+
+/** Where a ray or a moving shape first meets a body. */
+export interface Hit {
+  nid: string;
+  distance: number;
+  point: Vec3;
+  normal: Vec3;
+}
+
+export interface NearestBody {
+  nid: string;
+  distance: number;
+  point: Vec3;
+}
+
+/** `bodies` has those of the lowest ids; `total` is how many there are. */
+export interface Overlapping {
+  bodies: string[];
+  total: number;
+}
+
+/** The answer to one question, under the same name; null when nothing was met. */
+export type QueryAnswer =
+  | { ray: Hit | null }
+  | { cast: Hit | null }
+  | { overlap: Overlapping }
+  | { nearest: NearestBody | null };
+
+/** The answers to a `query`, all for the same places: those of `tick`, which is `age` ticks ago. */
+export interface Hits {
+  tick: number;
+  age: number;
+  answers: QueryAnswer[];
+}
+
 export type Inbound =
   | { type: "welcome"; protocol: number; client: number; role?: string; scenes: SceneInfo[] }
   | { type: "ticket"; token: string }
+  | { type: "gateways"; at: string[] }
   | { type: "world"; era: number; name: string; about: string; tick_hz: number; kill_box?: RegionBox; statics: StaticBody[] }
   | { type: "map"; epoch: number; regions: Region[] }
   | { type: "shape"; id: number; shape: Shape }
   | { type: "clock"; paused: boolean; speed: number }
   | ({ type: "stats" } & WorldStats)
   | ({ type: "body"; seq?: number | null } & BodyCard)
+  | ({ type: "hits"; seq?: number | null } & Hits)
   | { type: "breaches"; total: number; recent: Breach[] }
   | { type: "done"; seq?: number | null; nid?: string | null }
   | { type: "refused"; seq?: number | null; reason: string };
 
-export type Anchor = { position: Vec3; rotation: [number, number, number, number] };
+export type Anchor = { position: Vec3; rotation: Quat };
 
 /** `kind` as in world files: "fixed", "spherical", or an object such as { rope: { length: 2 } }. */
 export type Joint = { kind: string | Record<string, unknown>; anchor_a: Anchor; anchor_b: Anchor; contacts: boolean };
 
+/** A body that is asked for. */
+export interface Spawn {
+  shape: Shape;
+  position: Vec3;
+  velocity: Vec3;
+  rotation?: Quat;
+  density?: number;
+  restitution?: number;
+  friction?: number;
+}
+
 export type Command =
-  | { type: "spawn"; shape: Shape; position: Vec3; velocity: Vec3; density?: number; restitution?: number }
+  | ({ type: "spawn" } & Spawn)
   | { type: "impulse"; nid: string; impulse: Vec3 }
   | { type: "despawn"; nid: string }
   | { type: "join"; one: string; two: string; joint: Joint }
@@ -142,17 +205,20 @@ export type Command =
   | { type: "speed"; factor: number }
   | { type: "overlays"; on: OverlayName[] }
   | { type: "inspect"; nid: string }
-  | { type: "kill"; server: number };
+  | { type: "kill"; server: number }
+  | { type: "query"; queries: Query[]; filter?: QueryFilter };
 
 const REQUIRED: Record<string, (message: Record<string, unknown>) => boolean> = {
   welcome: (m) => Array.isArray(m.scenes),
   ticket: (m) => typeof m.token === "string",
+  gateways: (m) => Array.isArray(m.at) && m.at.every((place) => typeof place === "string"),
   world: (m) => typeof m.era === "number" && Array.isArray(m.statics),
   map: (m) => Array.isArray(m.regions),
   shape: (m) => typeof m.id === "number" && typeof m.shape === "object" && m.shape !== null,
   clock: (m) => typeof m.paused === "boolean",
   stats: (m) => typeof m.tick === "number" && Array.isArray(m.nodes),
   body: (m) => typeof m.nid === "string" && Array.isArray(m.history) && typeof m.desc === "object" && m.desc !== null,
+  hits: (m) => Array.isArray(m.answers),
   breaches: (m) => Array.isArray(m.recent),
   done: () => true,
   refused: () => true,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe as group, expect, test, vi } from "vitest";
-import { Connection, type ConnectionState, describe } from "../src/connection";
+import { describe, Gateways, Link, type LinkState } from "../src/index.js";
 
 class FakeSocket {
   static readonly OPEN = 1;
@@ -9,6 +9,7 @@ class FakeSocket {
   closed = false;
   onmessage: ((event: { data: unknown }) => void) | null = null;
   onclose: ((event: { reason: string }) => void) | null = null;
+  onerror: (() => void) | null = null;
   constructor(readonly url: string) {
     FakeSocket.made.push(this);
   }
@@ -28,10 +29,10 @@ class FakeSocket {
 
 const newest = (): FakeSocket => FakeSocket.made[FakeSocket.made.length - 1];
 
-function setup(): { connection: Connection; states: ConnectionState[]; heard: unknown[] } {
-  const states: ConnectionState[] = [];
+function setup(): { connection: Link; states: LinkState[]; heard: unknown[] } {
+  const states: LinkState[] = [];
   const heard: unknown[] = [];
-  const connection = new Connection(() => "ws://here/ws", {
+  const connection = new Link(new Gateways(["ws://here/ws"], () => null, () => 0.5), {
     text: (message) => heard.push(message),
     binary: (message) => heard.push(message),
     changed: (state) => states.push(state),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { decode, SLOT_LIMIT } from "../src/protocol";
-import { blend, POSE_STRIDE, Replicas } from "../src/replicas";
-import { type BodyRecord, createMessage, destroyMessage, numbers, ownerMessage, stateMessage, unitQuaternion } from "./messages";
+import { decode, SLOT_LIMIT } from "../src/protocol.js";
+import { blend, POSE_STRIDE, Replicas } from "../src/replicas.js";
+import { type BodyRecord, createMessage, destroyMessage, numbers, ownerMessage, stateMessage, unitQuaternion } from "./messages.js";
 
 function setup(): { replicas: Replicas; events: string[]; apply: (message: ArrayBuffer) => string } {
   const events: string[] = [];
@@ -86,10 +86,10 @@ describe("motion", () => {
     const { replicas, apply } = setup();
     apply(createMessage([at(0, 0)]));
     apply(stateMessage(10, [at(0, 0)]));
-    replicas.head = 10;
+    replicas.advance(10);
     apply(stateMessage(14, [at(0, 8)]));
-    for (const [head, x] of [[10, 0], [11, 2], [13, 6], [14, 8], [20, 8]]) {
-      replicas.head = head;
+    for (const [head, x] of [[10, 0], [11, 2], [13, 6], [14, 8]]) {
+      replicas.advance(head);
       expect(drawn(replicas, 0)[0]).toBeCloseTo(x, 5);
     }
   });
@@ -99,9 +99,9 @@ describe("motion", () => {
     const next = numbers(5);
     apply(createMessage([at(0, 0)]));
     apply(stateMessage(1, [at(0, 0)]));
-    replicas.head = 1;
+    replicas.advance(1);
     for (let tick = 2; tick < 400; tick++) {
-      replicas.head = Math.min(replicas.latestTick, Math.max(replicas.head, tick - 1 - next() * 4));
+      replicas.advance(Math.min(replicas.latestTick, Math.max(replicas.head, tick - 1 - next() * 4)));
       const before = drawn(replicas, 0)[0];
       apply(stateMessage(tick, [at(0, Math.sin(tick / 9) * 20)]));
       expect(drawn(replicas, 0)[0]).toBeCloseTo(before, 3);
@@ -113,9 +113,9 @@ describe("motion", () => {
     apply(createMessage([at(0, 5), at(1, 0)]));
     apply(stateMessage(10, [at(0, 5), at(1, 0)]));
     for (let tick = 11; tick <= 100; tick++) apply(stateMessage(tick, [at(1, tick)]));
-    replicas.head = 100;
+    replicas.advance(100);
     apply(stateMessage(101, [at(0, 6), at(1, 101)]));
-    replicas.head = 100.5;
+    replicas.advance(100.5);
     expect(drawn(replicas, 0)[0]).toBeCloseTo(5.5, 4);
   });
 
@@ -124,7 +124,7 @@ describe("motion", () => {
     apply(createMessage([at(0, 0), at(1, 0)]));
     for (let tick = 2; tick <= 40; tick++) {
       const head = tick - 2.5;
-      replicas.head = head;
+      replicas.advance(head);
       // The start, at rest, is not on the line; after some ticks nothing of it is left.
       if (tick > 25) {
         expect(drawn(replicas, 0)[0]).toBeCloseTo(head, 4);
@@ -133,10 +133,78 @@ describe("motion", () => {
       apply(stateMessage(tick - 1, [at(1, tick - 1)]));
       apply(stateMessage(tick, [at(0, tick)]));
     }
-    replicas.head = 40;
+    replicas.advance(39);
     apply(stateMessage(41, [at(0, 41)]));
     apply(stateMessage(40, [at(1, 40)]));
     expect(replicas.fromTick[1]).toBe(39);
+  });
+
+  test("states that came early wait for their tick", () => {
+    const { replicas, apply } = setup();
+    apply(createMessage([at(0, 0)]));
+    // A zigzag, of which nothing may be cut off.
+    for (let tick = 1; tick <= 20; tick++) apply(stateMessage(tick, [at(0, tick % 2)]));
+    for (let head = 1; head <= 20; head += 0.25) {
+      replicas.advance(head);
+      const share = head % 1;
+      expect(drawn(replicas, 0)[0]).toBeCloseTo(Math.floor(head) % 2 === 0 ? share : 1 - share, 5);
+    }
+  });
+
+  test("a page that draws nothing keeps only so many", () => {
+    const { replicas, apply } = setup();
+    apply(createMessage([at(0, 0)]));
+    for (let tick = 1; tick <= 1000; tick++) apply(stateMessage(tick, [at(0, tick)]));
+    expect(replicas.toTick[0]).toBeGreaterThan(900);
+    replicas.advance(999.5);
+    expect(drawn(replicas, 0)[0]).toBeCloseTo(999.5, 3);
+  });
+
+  test("goes on by itself for a while when no state comes, and then waits", () => {
+    const { replicas, apply } = setup();
+    apply(createMessage([at(0, 0)]));
+    for (let tick = 1; tick <= 10; tick++) apply(stateMessage(tick, [at(0, tick)]));
+    for (const [head, x] of [[9.5, 9.5], [12, 12], [20, 20], [25, 25], [40, 25]]) {
+      replicas.advance(head);
+      expect(drawn(replicas, 0)[0]).toBeCloseTo(x, 3);
+    }
+  });
+
+  test("a wrong guess is mended without a jump", () => {
+    const { replicas, apply } = setup();
+    apply(createMessage([at(0, 0)]));
+    for (let tick = 1; tick <= 10; tick++) apply(stateMessage(tick, [at(0, tick * 0.2)]));
+    replicas.advance(10);
+    for (let head = 10; head <= 14; head += 0.5) replicas.advance(head);
+    let last = drawn(replicas, 0)[0];
+    expect(last).toBeCloseTo(2.8, 3);
+    // It had met a wall and turned round.
+    for (let head = 14.5; head < 40; head += 0.5) {
+      if (head % 1 === 0) apply(stateMessage(head - 2, [at(0, 2 - (head - 12) * 0.1)]));
+      replicas.advance(head);
+      const x = drawn(replicas, 0)[0];
+      expect(Math.abs(x - last)).toBeLessThan(0.35);
+      last = x;
+    }
+    // States come two ticks late and so it is still guessed, but well.
+    expect(last).toBeCloseTo(2 - (39.5 - 10) * 0.1, 0);
+  });
+
+  test("a body that was taken to go on but rests is led back", () => {
+    const { replicas, apply } = setup();
+    apply(createMessage([at(0, 0), at(1, 0)]));
+    for (let tick = 1; tick <= 10; tick++) apply(stateMessage(tick, [at(0, tick), at(1, tick)]));
+    replicas.advance(12);
+    expect(drawn(replicas, 0)[0]).toBeCloseTo(12, 3);
+    for (let tick = 11; tick <= 60; tick++) {
+      apply(stateMessage(tick, [at(1, tick)]));
+      replicas.advance(tick - 1);
+    }
+    expect(drawn(replicas, 0)[0]).toBeCloseTo(10, 3);
+    // Pushed again, it starts from there.
+    apply(stateMessage(61, [at(0, 11), at(1, 61)]));
+    replicas.advance(60.5);
+    expect(drawn(replicas, 0)[0]).toBeCloseTo(10.5, 3);
   });
 
   test("an older state changes nothing; a second message of the same tick is taken", () => {

@@ -1,50 +1,49 @@
 /**
- * The WebSocket to the gateway: connects, notices when the other side is gone, and comes back by itself.
+ * The WebSocket to a gateway: connects, notices when the other side is gone, and comes back by itself, to another gateway
+ * if there is one.
  *
  * It only moves messages. What they mean is decided by whoever made it.
  */
 
-import type { Command } from "./protocol";
+import type { Gateways } from "./gateways.js";
+import type { Command } from "./protocol.js";
 
-export type ConnectionState =
+export type LinkState =
   /** `again` after a connection was lost or an attempt failed. */
   | { kind: "connecting"; again: boolean }
   | { kind: "live" }
   /** `retryAt` is in the milliseconds of `Date.now()`; `reason` is what the server said when it closed, if anything. */
-  | { kind: "lost"; retryAt: number; reason: string };
+  | { kind: "lost"; retryAt: number; reason: string }
+  | { kind: "closed" };
 
-export interface ConnectionEvents {
+export interface LinkEvents {
   text(message: string): void;
   binary(message: ArrayBuffer): void;
-  changed(state: ConnectionState): void;
+  changed(state: LinkState): void;
 }
 
-/** Pauses before each attempt after the first, ms; the last one is used from then on. */
-const BACKOFF_MS = [500, 1000, 2000, 3000, 5000];
 /** The gateway speaks twice a second. After this long without a word it is taken for gone, ms. */
 const SILENCE_MS = 10_000;
 /** An attempt that has not succeeded by then is given up, ms. */
 const ATTEMPT_MS = 8_000;
-/** Only a connection that lasted this long counts as a success; the pauses start again from the shortest, ms. */
-const LASTING_MS = 3_000;
 const WATCH_MS = 1_000;
 
-export class Connection {
-  state: ConnectionState = { kind: "connecting", again: false };
+export class Link {
+  state: LinkState = { kind: "connecting", again: false };
   private socket: WebSocket | null = null;
-  private failures = 0;
+  private failed = false;
   private sequence = 0;
   private heardAt = 0;
   private liveSince = 0;
   private quietChecks = 0;
   private retryTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly watchTimer: ReturnType<typeof setInterval>;
 
   constructor(
-    /** Asked before every attempt: what it says may be good only once. */
-    private readonly url: () => string,
-    private readonly events: ConnectionEvents,
+    readonly gateways: Gateways,
+    private readonly events: LinkEvents,
   ) {
-    setInterval(() => this.watch(), WATCH_MS);
+    this.watchTimer = setInterval(() => this.watch(), WATCH_MS);
   }
 
   /** Connects now, whatever pause was running. */
@@ -53,10 +52,10 @@ export class Connection {
     this.abandon();
     this.heardAt = Date.now();
     this.quietChecks = 0;
-    this.enter({ kind: "connecting", again: this.failures > 0 });
+    this.enter({ kind: "connecting", again: this.failed });
     let socket: WebSocket;
     try {
-      socket = new WebSocket(this.url());
+      socket = new WebSocket(this.gateways.url());
     } catch (error) {
       this.lose(String(error));
       return;
@@ -67,28 +66,45 @@ export class Connection {
       this.quietChecks = 0;
       if (this.state.kind !== "live") {
         this.liveSince = this.heardAt;
+        this.failed = false;
         this.enter({ kind: "live" });
       }
       if (typeof event.data === "string") this.events.text(event.data);
       else this.events.binary(event.data as ArrayBuffer);
     };
     socket.onclose = (event: CloseEvent) => this.lose(event.reason);
+    // Says less than the close that follows; but sockets that are not a browser's throw when nobody listens.
+    socket.onerror = () => undefined;
     this.socket = socket;
   }
 
   /** Sends a command and returns its number, or -1 when there is nobody to send it to. */
   send(command: Command): number {
-    if (this.state.kind !== "live" || this.socket?.readyState !== WebSocket.OPEN) return -1;
-    const seq = ++this.sequence;
-    this.socket.send(JSON.stringify({ ...command, seq }));
+    const seq = this.sequence + 1;
+    if (!this.sendText(JSON.stringify({ ...command, seq }))) return -1;
+    this.sequence = seq;
     return seq;
+  }
+
+  /** Sends a text as it is; false when there is nobody to send it to. */
+  sendText(text: string): boolean {
+    if (this.state.kind !== "live" || this.socket?.readyState !== WebSocket.OPEN) return false;
+    this.socket.send(text);
+    return true;
+  }
+
+  /** Ends it for good. */
+  close(): void {
+    clearInterval(this.watchTimer);
+    clearTimeout(this.retryTimer);
+    this.abandon();
+    this.enter({ kind: "closed" });
   }
 
   private lose(reason: string): void {
     this.abandon();
-    if (this.state.kind === "live" && Date.now() - this.liveSince > LASTING_MS) this.failures = 0;
-    const pause = BACKOFF_MS[Math.min(this.failures, BACKOFF_MS.length - 1)];
-    this.failures++;
+    const pause = Math.round(this.gateways.next(this.state.kind === "live" ? Date.now() - this.liveSince : null));
+    this.failed = true;
     this.retryTimer = setTimeout(() => this.open(), pause);
     this.enter({ kind: "lost", retryAt: Date.now() + pause, reason });
   }
@@ -104,22 +120,23 @@ export class Connection {
 
   /** A page that was busy or asleep finds its messages late, so silence must be seen twice before it counts. */
   private watch(): void {
-    if (this.state.kind === "lost") return;
+    if (this.state.kind === "lost" || this.state.kind === "closed") return;
     const limit = this.state.kind === "live" ? SILENCE_MS : ATTEMPT_MS;
     this.quietChecks = Date.now() - this.heardAt > limit ? this.quietChecks + 1 : 0;
     if (this.quietChecks >= 2) this.lose("no answer");
   }
 
-  private enter(state: ConnectionState): void {
+  private enter(state: LinkState): void {
     this.state = state;
     this.events.changed(state);
   }
 }
 
 /** What to tell a person about a state, or null when all is well. */
-export function describe(state: ConnectionState, now: number): string | null {
+export function describe(state: LinkState, now: number): string | null {
   switch (state.kind) {
     case "live":
+    case "closed":
       return null;
     case "connecting":
       return state.again ? "The server is gone, trying again …" : "Connecting to the server …";

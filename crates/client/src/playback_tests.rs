@@ -1,0 +1,141 @@
+//! Motion over a network that is late and uneven, in virtual time, against the truth.
+
+use super::*;
+use nimbus_model::{Quat, Rng, Vec3};
+
+const HZ: f64 = 60.0;
+const BODY: Nid = Nid(7);
+
+/// A body on a circle, 16 m/s fast, turning.
+fn truth(tick: f64) -> Pose {
+    let angle = (tick / HZ * std::f64::consts::PI) as f32;
+    let position = Vec3::new(5.0 * angle.cos(), 1.0, 5.0 * angle.sin());
+    Pose::at(position).turned(Quat::from_rotation_y(-angle))
+}
+
+/// What was seen: how far from the truth of the tick that was shown, how rough, how far behind.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    error_max: f32,
+    error_mean: f32,
+    /// Greatest change of the step from one frame to the next, metres.
+    jerk_max: f32,
+    behind_mean_s: f64,
+}
+
+/// Shows twelve seconds at 60 frames a second and judges all but the first three. `late` says how late a tick comes; what
+/// was sent earlier never comes later, as on a stream.
+fn watch(config: PlaybackConfig, mut late: impl FnMut(u32) -> f64) -> Seen {
+    let mut playback = Playback::new(config);
+    playback.run_at(HZ, false);
+    playback.create(BODY, truth(0.0));
+    let mut arrivals: Vec<(u32, f64)> = Vec::new();
+    for tick in 1..=(12 * 60) {
+        let before = arrivals.last().map_or(0.0, |(_, at)| *at);
+        arrivals.push((tick, before.max(f64::from(tick) / HZ + late(tick))));
+    }
+    let mut arrivals = arrivals.into_iter().peekable();
+    let (mut seen, mut places, mut judged) = (Seen::default(), Vec::new(), 0.0);
+    for frame in 0..(11 * 60) {
+        let now = f64::from(frame) / 60.0 + 0.003;
+        while let Some((tick, at)) = arrivals.next_if(|(_, at)| *at <= now) {
+            let tick = Tick(u64::from(tick));
+            playback.arrived(tick, Duration::from_secs_f64(at));
+            playback.place(BODY, tick, truth(tick.0 as f64));
+        }
+        playback.advance(Duration::from_secs_f64(now));
+        let (Some(head), Some(pose)) = (playback.head(), playback.pose(BODY)) else { continue };
+        if frame < 3 * 60 {
+            continue;
+        }
+        judged += 1.0;
+        let error = pose.position.distance(truth(head).position);
+        seen.error_max = seen.error_max.max(error);
+        seen.error_mean += error;
+        seen.behind_mean_s += now - head / HZ;
+        places.push(pose.position);
+    }
+    seen.error_mean /= judged as f32;
+    seen.behind_mean_s /= judged;
+    seen.jerk_max = places.windows(3).map(|p| (p[2] - p[1] * 2.0 + p[0]).length()).fold(0.0, f32::max);
+    seen
+}
+
+fn jittery(seed: u64, up_to_s: f32) -> impl FnMut(u32) -> f64 {
+    let mut rng = Rng::new(seed);
+    move |_| 0.03 + f64::from(rng.between(0.0, up_to_s))
+}
+
+#[test]
+fn motion_is_true_and_smooth_although_states_come_unevenly() {
+    for seed in 1..=8 {
+        let seen = watch(PlaybackConfig::default(), jittery(seed, 0.06));
+        assert!(seen.error_max < 0.005 && seen.error_mean < 0.002, "seed {seed}: {seen:?}");
+        assert!(seen.jerk_max < 0.03, "seed {seed}: {seen:?}");
+        assert!(seen.behind_mean_s < 0.15, "seed {seed}: {seen:?}");
+        // Without a delay nearly everything that is shown is a guess.
+        let guessed = watch(PlaybackConfig { delay: Some(Duration::ZERO), ..Default::default() }, jittery(seed, 0.06));
+        assert!(guessed.error_mean > seen.error_mean * 30.0, "seed {seed}: {guessed:?} against {seen:?}");
+    }
+}
+
+#[test]
+fn a_calm_network_is_shown_with_less_delay() {
+    let calm = watch(PlaybackConfig::default(), jittery(1, 0.002));
+    let rough = watch(PlaybackConfig::default(), jittery(1, 0.1));
+    assert!(calm.behind_mean_s < 0.065, "{calm:?}");
+    assert!(rough.behind_mean_s > calm.behind_mean_s + 0.05, "{rough:?} against {calm:?}");
+    assert!(rough.error_mean < 0.002, "{rough:?}");
+}
+
+#[test]
+fn a_stall_is_bridged_without_a_jump() {
+    // A fifth of a second nothing comes, then everything at once; every two seconds.
+    let stalls =
+        |tick: u32| if (6..18).contains(&(tick % 120)) { 0.03 + f64::from(18 - tick % 120) / HZ } else { 0.03 };
+    let seen = watch(PlaybackConfig::default(), stalls);
+    assert!(seen.error_max < 0.4 && seen.jerk_max < 0.2, "{seen:?}");
+    // Who does not go on by itself stands still, and then runs.
+    let still = PlaybackConfig { extrapolation: Duration::ZERO, delay: Some(Duration::ZERO), ..Default::default() };
+    let stood = watch(still, stalls);
+    assert!(stood.jerk_max > seen.jerk_max, "{stood:?} against {seen:?}");
+}
+
+#[test]
+fn a_body_that_comes_to_rest_is_shown_where_it_lies() {
+    let mut playback = Playback::new(PlaybackConfig::default());
+    playback.create(BODY, Pose::IDENTITY);
+    let at = |tick: u32| Duration::from_secs_f64(f64::from(tick) / HZ);
+    for tick in 1..=60 {
+        playback.arrived(Tick(u64::from(tick)), at(tick));
+        playback.place(BODY, Tick(u64::from(tick)), Pose::at(Vec3::X * tick as f32 * 0.1));
+        playback.advance(at(tick));
+    }
+    // From now on it is not mentioned, though others are.
+    for tick in 61..=120 {
+        playback.arrived(Tick(u64::from(tick)), at(tick));
+        playback.advance(at(tick));
+        playback.pose(BODY);
+    }
+    let shown = playback.pose(BODY).unwrap().position;
+    assert!(shown.distance(Vec3::X * 6.0) < 1e-3, "{shown}");
+}
+
+#[test]
+fn a_body_that_is_pushed_after_a_rest_starts_from_where_it_lay() {
+    let mut playback = Playback::new(PlaybackConfig::default());
+    playback.create(BODY, Pose::IDENTITY);
+    let at = |tick: u32| Duration::from_secs_f64(f64::from(tick) / HZ);
+    let mut last = 0.0f32;
+    for tick in 1..=90 {
+        playback.arrived(Tick(u64::from(tick)), at(tick));
+        if tick > 60 {
+            playback.place(BODY, Tick(u64::from(tick)), Pose::at(Vec3::X * (tick - 60) as f32 * 0.1));
+        }
+        playback.advance(at(tick));
+        let x = playback.pose(BODY).unwrap().position.x;
+        assert!(x >= last - 1e-4 && x - last < 0.2, "{last} to {x} at {tick}");
+        last = x;
+    }
+    assert!(last > 2.5, "{last}");
+}

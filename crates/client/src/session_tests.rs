@@ -1,0 +1,212 @@
+//! A session fed by hand.
+
+use super::*;
+use nimbus_model::{BodyKind, ClientId, Origin, RegionId, Tick, Vec3};
+use nimbus_wire::Factor;
+use nimbus_wire::client::bodies::Create;
+use nimbus_wire::client::{BreachNews, ClientRole, Hits, Query, QueryFilter};
+use proptest::prelude::*;
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+fn welcome(session: &mut Session) {
+    let welcome = ToClient::Welcome { protocol: 1, client: ClientId(3), role: ClientRole::Player, scenes: Vec::new() };
+    session.handle_text(&welcome.to_text(), ms(0));
+    session.handle_text(&ToClient::world(&nimbus_model::World::new("hall"), 1).to_text(), ms(0));
+}
+
+fn live() -> Session {
+    let mut session = Session::new(SessionConfig::default());
+    welcome(&mut session);
+    events(&mut session);
+    session
+}
+
+fn events(session: &mut Session) -> Vec<Event> {
+    std::iter::from_fn(|| session.next_event()).collect()
+}
+
+fn create(session: &mut Session, slot: u32, nid: u64) {
+    let (region, kind, pose) = (RegionId(0), BodyKind::Dynamic, Pose::IDENTITY);
+    let body = Create { slot, nid: Nid(nid), shape: 0, region, kind, sensor: false, pose };
+    let mut bytes = Vec::new();
+    bodies::encode_create([body].into_iter(), &mut bytes);
+    session.handle_binary(&bytes, ms(0));
+}
+
+fn state(session: &mut Session, tick: u64, slot: u32, position: Vec3) {
+    let mut bytes = Vec::new();
+    bodies::encode_state(Tick(tick), [(slot, Pose::at(position))].into_iter(), &mut bytes);
+    session.handle_binary(&bytes, ms(tick * 1000 / 60));
+}
+
+#[test]
+fn bodies_are_born_handed_over_and_die_in_order() {
+    let mut session = Session::new(SessionConfig::default());
+    welcome(&mut session);
+    create(&mut session, 4, 9);
+    let mut bytes = Vec::new();
+    bodies::encode_owner([(4, RegionId(2)), (5, RegionId(1))].into_iter(), &mut bytes);
+    session.handle_binary(&bytes, ms(1));
+    create(&mut session, 4, 10);
+    bytes.clear();
+    bodies::encode_destroy(&[4, 5], &mut bytes);
+    session.handle_binary(&bytes, ms(2));
+    let (one, two) = (Nid(9), Nid(10));
+    assert_eq!(
+        events(&mut session),
+        [
+            Event::Connected { client: ClientId(3), role: ClientRole::Player },
+            Event::Loaded { era: 1, name: "hall".to_owned() },
+            Event::Born { nid: one },
+            Event::HandedOver { nid: one, from: RegionId(0), to: RegionId(2) },
+            Event::Died { nid: one },
+            Event::Born { nid: two },
+            Event::Died { nid: two },
+        ]
+    );
+    assert!(session.client().is_empty() && session.pose_at(two, ms(3)).is_none());
+}
+
+#[test]
+fn answers_find_what_was_asked() {
+    let mut session = live();
+    let query = FromClient::Query {
+        queries: vec![Query::Nearest { position: Vec3::ZERO, max: 1.0 }],
+        filter: QueryFilter::default(),
+    };
+    let (first, _) = session.ask(&FromClient::Reset, ms(0)).unwrap();
+    let (second, text) = session.ask(&query, ms(0)).unwrap();
+    let (third, _) = session.ask(&FromClient::Despawn { nid: Nid(5) }, ms(0)).unwrap();
+    assert_eq!(FromClient::parse(&text).unwrap().seq, Some(second));
+    let hits = Hits { seq: Some(second), tick: Tick(8), age: 1, answers: Vec::new() };
+    session.handle_text(&ToClient::Hits(hits.clone()).to_text(), ms(5));
+    session.handle_text(&ToClient::Refused { seq: Some(first), reason: "no".to_owned() }.to_text(), ms(6));
+    session.handle_text(&ToClient::Done { seq: Some(99), nid: None }.to_text(), ms(6));
+    assert_eq!(
+        session.take_settled(),
+        [
+            Settled { seq: second, outcome: Ok(Answered::Hits(hits)) },
+            Settled { seq: first, outcome: Err(AskError::Refused("no".to_owned())) },
+        ]
+    );
+    session.advance(ms(9_999));
+    assert!(session.take_settled().is_empty());
+    session.advance(ms(10_000));
+    assert_eq!(session.take_settled(), [Settled { seq: third, outcome: Err(AskError::Silent) }]);
+}
+
+#[test]
+fn nothing_waits_for_a_gateway_that_is_gone_and_not_too_much_for_one_that_is_not() {
+    let config = SessionConfig { pending_max: 2, ..SessionConfig::default() };
+    let mut session = Session::new(config);
+    assert_eq!(session.ask(&FromClient::Reset, ms(0)), Err(AskError::Lost));
+    welcome(&mut session);
+    assert!(session.ask(&FromClient::Reset, ms(0)).is_ok() && session.ask(&FromClient::Reset, ms(0)).is_ok());
+    assert_eq!(session.ask(&FromClient::Reset, ms(0)), Err(AskError::TooMany));
+    session.lost("it broke");
+    assert_eq!(session.take_settled().len(), 2);
+    assert_eq!(session.ask(&FromClient::Reset, ms(0)), Err(AskError::Lost));
+    assert_eq!(events(&mut session).pop(), Some(Event::Lost { reason: "it broke".to_owned() }));
+}
+
+#[test]
+fn a_subscription_outlives_a_gateway() {
+    let mut session = live();
+    assert_eq!(session.subscription().count(), 0);
+    session.subscribe(&[Overlay::Breaches]);
+    session.lost("it broke");
+    welcome(&mut session);
+    let watch = FromClient::Watch(Watch::around(Vec3::ZERO, 50.0));
+    assert!(session.ask(&watch, Duration::ZERO).is_ok());
+    let overlays = FromClient::Overlays { on: vec![Overlay::Breaches] };
+    assert_eq!(session.subscription().collect::<Vec<_>>(), [overlays, watch]);
+}
+
+#[test]
+fn a_breach_is_told_once() {
+    let mut session = live();
+    let breach = |tick| BreachNews {
+        tick: Tick(tick),
+        region: RegionId(0),
+        factor: Factor::Speed,
+        value: 9.0,
+        limit: 8.0,
+        bodies: vec![Nid::new(Origin(0), 4)],
+    };
+    let tell = |session: &mut Session, recent| {
+        session.handle_text(&ToClient::Breaches { total: 2, recent }.to_text(), ms(0));
+        events(session)
+    };
+    assert_eq!(tell(&mut session, vec![breach(1)]), [Event::Breach(breach(1))]);
+    assert_eq!(tell(&mut session, vec![breach(1), breach(2)]), [Event::Breach(breach(2))]);
+    assert_eq!(tell(&mut session, vec![breach(2)]), []);
+}
+
+#[test]
+fn the_clock_is_told_when_it_changes() {
+    let mut session = live();
+    let clock = ToClient::Clock { paused: true, speed: 0.5 };
+    session.handle_text(&clock.to_text(), ms(0));
+    session.handle_text(&clock.to_text(), ms(1));
+    assert_eq!(events(&mut session), [Event::Clock { paused: true, speed: 0.5 }]);
+}
+
+#[test]
+fn bodies_are_shown_between_the_states_that_came() {
+    let mut session = live();
+    create(&mut session, 1, 1);
+    for tick in 1..=60 {
+        state(&mut session, tick, 1, Vec3::X * tick as f32);
+        session.advance(ms(tick * 1000 / 60));
+    }
+    let now = ms(1000);
+    let (head, newest) = (session.head().unwrap() as f32, session.client().body(Nid(1)).unwrap().pose.position.x);
+    let shown = session.pose_at(Nid(1), now).unwrap().position.x;
+    assert!((shown - head).abs() < 0.05, "{shown} at {head}");
+    assert!(newest == 60.0 && shown < newest - 0.5 && shown > newest - 4.0, "{shown} of {newest}");
+    let all: Vec<(Nid, f32)> = session.poses_at(now).map(|(body, pose)| (body.nid, pose.position.x)).collect();
+    assert_eq!(all, [(Nid(1), shown)]);
+    assert!(session.delay() > Duration::ZERO && session.jitter() < ms(5));
+}
+
+#[test]
+fn a_ticket_is_kept_for_the_next_time() {
+    let mut session = live();
+    assert_eq!(session.client().ticket(), None);
+    session.handle_text(&ToClient::Ticket { token: "v1.t".to_owned() }.to_text(), ms(0));
+    assert_eq!((session.client().ticket(), session.client().role()), (Some("v1.t"), Some(ClientRole::Player)));
+}
+
+proptest! {
+    #[test]
+    fn rubbish_never_panics(
+        messages in prop::collection::vec((0u8..9, 0u8..4, prop::collection::vec(any::<u8>(), 0..120)), 0..12),
+    ) {
+        let mut session = live();
+        create(&mut session, 0, 1);
+        for (at, (kind, count, bytes)) in messages.iter().enumerate() {
+            let mut framed = vec![*kind, 0, 0, 0, *count, 0, 0, 0];
+            framed.extend(bytes);
+            session.handle_binary(&framed, ms(at as u64 * 10));
+            session.handle_text(&String::from_utf8_lossy(bytes), ms(at as u64 * 10));
+            let known = session.client().len();
+            prop_assert_eq!(session.poses_at(ms(at as u64 * 10 + 5)).count(), known);
+        }
+    }
+
+    #[test]
+    fn wild_ticks_never_panic(ticks in prop::collection::vec(any::<u64>(), 1..20), gap in 0u64..2000) {
+        let mut session = live();
+        create(&mut session, 0, 1);
+        for (at, tick) in ticks.iter().enumerate() {
+            let mut bytes = Vec::new();
+            bodies::encode_state(Tick(*tick), [(0, Pose::at(Vec3::X))].into_iter(), &mut bytes);
+            session.handle_binary(&bytes, ms(at as u64 * gap));
+            let shown = session.pose_at(Nid(1), ms(at as u64 * gap + 7)).unwrap();
+            prop_assert!(shown.is_valid(), "{:?}", shown);
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Settings of a connection.
+
+use nimbus_client::SessionConfig;
+use std::time::Duration;
+
+/// How to connect and how to go on. The default suits a gateway that lets everybody in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// What lets us in, where the gateway asks for tokens. Good once: the gateway gives us the next by itself.
+    pub token: Option<String>,
+    /// Other gateways of the same world, to move to when one dies.
+    pub gateways: Vec<String>,
+    /// How long one attempt to connect may take.
+    pub attempt: Duration,
+    /// A gateway speaks twice a second. After this long without a word it is taken for gone.
+    pub silence: Duration,
+    /// How motion is shown, how many events are kept, how long answers are awaited.
+    pub session: SessionConfig,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            token: None,
+            gateways: Vec::new(),
+            attempt: Duration::from_secs(8),
+            silence: Duration::from_secs(5),
+            session: SessionConfig::default(),
+        }
+    }
+}

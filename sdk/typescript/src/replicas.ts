@@ -1,0 +1,452 @@
+/**
+ * What is known of each body, indexed by slot: who owns it, and the stretch of motion it is on.
+ *
+ * A body's motion is a line from `from` at `fromTick` to `to` at `toTick`; the picture shows the point at `head`, the
+ * tick being drawn. States that came but are not due yet wait in a queue. When the head is beyond the last state of a
+ * body in motion, the body goes on with its last velocities for a while: its line is a guess. When a state then says
+ * otherwise, the line starts again from what is on the screen and leads to where the body will be, so that no arrival,
+ * late or early, makes a body jump. Only bodies whose line has not ended are in the `active` list; a resting world
+ * costs nothing per frame.
+ */
+
+import { grown } from "./grown.js";
+import { CREATE, CREATE_WORDS, nidText, SLOT_LIMIT, type BodySink } from "./protocol.js";
+import { SampleQueue } from "./sample_queue.js";
+
+/** Floats per pose: x y z, one unused, then the quaternion x y z w. */
+export const POSE_STRIDE = 8;
+
+const QUANTUM = 1 / 32767;
+/** Servers may be so many ticks apart. A body not mentioned for longer, while others were, lies still. */
+const SERVERS_APART_TICKS = 3;
+/** States farther apart than this say nothing about the velocity, ticks. */
+const VELOCITY_TICKS_MAX = 30;
+/** How long it takes to lead a body back to where it really is, ticks. */
+const CORRECTION_TICKS = 7;
+/** A body that is farther from where it really is jumps there, metres. */
+const JUMP = 5;
+
+/** What a line is made of. */
+const KNOWN = 0;
+/** Ends where the last velocities take the body. */
+const GUESS = 1;
+/** Starts where the body was shown and ends where it will be. */
+const CORRECTION = 2;
+
+/** Told about bodies that come and go, after the replica is written and before it is erased. */
+export interface ReplicaListener {
+  created(slot: number): void;
+  destroyed(slot: number): void;
+  /** `from` is the region that owned it before. */
+  ownerChanged(slot: number, from: number): void;
+}
+
+export class Replicas implements BodySink {
+  /** Slots that the arrays have room for. */
+  capacity = 0;
+  /** Bodies that exist. */
+  count = 0;
+  /** The newest tick any state message named; -1 before the first. */
+  latestTick = -1;
+  /** The tick being drawn. `advance` moves it. */
+  head = -1;
+  /** For how many ticks a body goes on by itself when no state comes. */
+  extrapolationTicks = 15;
+  /** Records that named an impossible slot, a slot without a body, or a place that is no place. */
+  ignored = 0;
+  /** Records of motion that came, ever. */
+  updates = 0;
+
+  alive = new Uint8Array(0);
+  region = new Uint16Array(0);
+  kind = new Uint8Array(0);
+  flags = new Uint8Array(0);
+  shape = new Uint32Array(0);
+  nidLow = new Uint32Array(0);
+  nidHigh = new Uint32Array(0);
+  from = new Float32Array(0);
+  to = new Float32Array(0);
+  fromTick = new Float64Array(0);
+  toTick = new Float64Array(0);
+  /** The newest state of each body, and its tick. */
+  newest = new Float32Array(0);
+  newestTick = new Float64Array(0);
+  private line = new Uint8Array(0);
+  private readonly queue = new SampleQueue(POSE_STRIDE);
+  private readonly scratch = new Float32Array(POSE_STRIDE);
+  private readonly pose = new Float32Array(POSE_STRIDE);
+  private readonly pair = new Float32Array(POSE_STRIDE);
+  private readonly pairEnd = new Float32Array(POSE_STRIDE);
+  /** The newest tick that anything was heard of. */
+  private heardTick = -1;
+
+  /** Slots whose picture is not yet where the newest state says; the first `activeCount` entries count. */
+  active = new Uint32Array(0);
+  activeCount = 0;
+  /** Place in the active list plus one; 0 for a settled body. */
+  private activeAt = new Uint32Array(0);
+  /** The newest state tick before `latestTick`: a body not mentioned was still in its place then. */
+  private priorTick = -1;
+  /** One past the greatest slot ever used. */
+  private slotEnd = 0;
+
+  constructor(private readonly listener: ReplicaListener) {}
+
+  /** Forgets every body, without telling the listener one by one. */
+  clear(): void {
+    this.alive.fill(0);
+    this.activeAt.fill(0);
+    this.activeCount = 0;
+    this.count = 0;
+    this.slotEnd = 0;
+    this.queue.clear();
+    this.latestTick = this.priorTick = this.heardTick = this.head = -1;
+  }
+
+  create(count: number, words: Uint32Array, floats: Float32Array): void {
+    for (let i = 0, at = 0; i < count; i++, at += CREATE_WORDS) {
+      const slot = words[at + CREATE.slot];
+      const p = at + CREATE.position;
+      const q = at + CREATE.rotation;
+      const sum = floats[p] + floats[p + 1] + floats[p + 2];
+      const length = Math.hypot(floats[q], floats[q + 1], floats[q + 2], floats[q + 3]);
+      if (slot >= SLOT_LIMIT || sum - sum !== 0 || !(length > 0.5 && length < 2)) {
+        this.ignored++;
+        continue;
+      }
+      if (slot >= this.capacity) this.grow(slot + 1);
+      if (this.alive[slot]) this.remove(slot);
+      const packed = words[at + CREATE.packed];
+      this.alive[slot] = 1;
+      this.count++;
+      if (slot >= this.slotEnd) this.slotEnd = slot + 1;
+      this.nidLow[slot] = words[at + CREATE.nidLow];
+      this.nidHigh[slot] = words[at + CREATE.nidHigh];
+      this.shape[slot] = words[at + CREATE.shape];
+      this.region[slot] = packed & 0xffff;
+      this.kind[slot] = (packed >>> 16) & 0xff;
+      this.flags[slot] = packed >>> 24;
+      const o = slot * POSE_STRIDE;
+      for (let k = 0; k < 3; k++) this.newest[o + k] = floats[p + k];
+      for (let k = 0; k < 4; k++) this.newest[o + 4 + k] = floats[q + k];
+      for (let k = 0; k < POSE_STRIDE; k++) this.from[o + k] = this.to[o + k] = this.newest[o + k];
+      this.fromTick[slot] = this.toTick[slot] = this.newestTick[slot] = this.latestTick;
+      this.line[slot] = KNOWN;
+      this.activate(slot);
+      this.listener.created(slot);
+    }
+  }
+
+  destroy(slots: Uint32Array): void {
+    for (let i = 0; i < slots.length; i++) {
+      if (this.has(slots[i])) this.remove(slots[i]);
+      else this.ignored++;
+    }
+  }
+
+  owner(count: number, words: Uint32Array): void {
+    for (let i = 0; i < count; i++) {
+      const slot = words[i * 2];
+      if (!this.has(slot)) {
+        this.ignored++;
+        continue;
+      }
+      const region = words[i * 2 + 1] & 0xffff;
+      if (this.region[slot] === region) continue;
+      const from = this.region[slot];
+      this.region[slot] = region;
+      this.listener.ownerChanged(slot, from);
+    }
+  }
+
+  state(tick: number, slots: Uint32Array, positions: Float32Array, rotations: Int16Array): void {
+    this.updates += slots.length;
+    if (tick > this.latestTick) {
+      this.priorTick = this.latestTick < 0 ? tick : this.latestTick;
+      this.latestTick = tick;
+    }
+    this.heard(tick);
+    const { alive, newest, newestTick, activeAt, capacity } = this;
+    // A region may be a tick behind the others; its bodies rested until the tick before the one it speaks of.
+    const restedUntil = Math.min(this.priorTick, tick - 1);
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i];
+      const x = positions[i * 3];
+      const y = positions[i * 3 + 1];
+      const z = positions[i * 3 + 2];
+      const sum = x + y + z;
+      if (slot >= capacity || alive[slot] === 0 || sum - sum !== 0) {
+        this.ignored++;
+        continue;
+      }
+      const known = newestTick[slot];
+      if (tick < known) continue;
+      const o = slot * POSE_STRIDE;
+      const before = this.scratch;
+      for (let k = 0; k < POSE_STRIDE; k++) before[k] = newest[o + k];
+      const r = i * 4;
+      newest[o] = x;
+      newest[o + 1] = y;
+      newest[o + 2] = z;
+      newest[o + 4] = rotations[r] * QUANTUM;
+      newest[o + 5] = rotations[r + 1] * QUANTUM;
+      newest[o + 6] = rotations[r + 2] * QUANTUM;
+      newest[o + 7] = rotations[r + 3] * QUANTUM;
+      newestTick[slot] = tick;
+      const rested = Math.max(known, restedUntil);
+      if (tick === known) this.replaceLast(slot, o);
+      else if (this.head <= tick && this.isTrue(slot, rested > known)) this.append(slot, o, before, known, rested, tick);
+      else this.correct(slot, o, before, rested, tick);
+      if (activeAt[slot] === 0) this.activate(slot);
+    }
+  }
+
+  /** The world has come to this tick, whether anything moved or not. */
+  heard(tick: number): void {
+    if (tick > this.heardTick) this.heardTick = tick;
+  }
+
+  /** Moves on to the tick to be drawn: every active body gets the line that the tick lies on. */
+  advance(head: number): void {
+    this.head = head;
+    const { active, toTick, line, queue } = this;
+    for (let i = 0; i < this.activeCount; i++) {
+      const slot = active[i];
+      while (head >= toTick[slot] && queue.count(slot) > 0) this.shift(slot);
+      if (line[slot] === GUESS && this.rests(slot)) this.leadBack(slot);
+      else if (line[slot] === KNOWN && head > toTick[slot] && !this.rests(slot)) this.guess(slot);
+    }
+  }
+
+  /** True when a body lives in the slot. */
+  has(slot: number): boolean {
+    return slot < this.capacity && this.alive[slot] === 1;
+  }
+
+  /** How far along its line the body is at `head`: 0 at the start, 1 at the end and after. */
+  progress(slot: number): number {
+    const end = this.toTick[slot];
+    if (this.head >= end) return 1;
+    const start = this.fromTick[slot];
+    return this.head <= start ? 0 : (this.head - start) / (end - start);
+  }
+
+  /** Takes the entry at `index` out of the active list by moving the last one there; a guess stays until it is known. */
+  settle(index: number): void {
+    if (this.line[this.active[index]] === GUESS) return;
+    this.takeOut(index);
+  }
+
+  private takeOut(index: number): void {
+    this.activeAt[this.active[index]] = 0;
+    const last = --this.activeCount;
+    if (index === last) return;
+    this.active[index] = this.active[last];
+    this.activeAt[this.active[index]] = index + 1;
+  }
+
+  /** The newest known place of a body. */
+  position(slot: number): [number, number, number] | null {
+    if (!this.has(slot)) return null;
+    const o = slot * POSE_STRIDE;
+    return [this.newest[o], this.newest[o + 1], this.newest[o + 2]];
+  }
+
+  /** Writes where the body is shown at `head` to `out` at `at`. */
+  shown(slot: number, out: Float32Array, at = 0): void {
+    blend(out, at, this.from, this.to, slot * POSE_STRIDE, this.progress(slot));
+  }
+
+  /** The body's id as people write it. */
+  nid(slot: number): string | null {
+    return this.has(slot) ? nidText(this.nidLow[slot], this.nidHigh[slot]) : null;
+  }
+
+  /** The slot of the body with this id, or -1. A search: for clicks and tests, not for frames. */
+  slotOf(nid: string): number {
+    const parsed = /^(\d+)\.(\d+)$/.exec(nid);
+    if (!parsed) return -1;
+    const serial = Number(parsed[2]);
+    const low = serial % 4294967296;
+    const high = Number(parsed[1]) * 65536 + Math.floor(serial / 4294967296);
+    for (let slot = 0; slot < this.slotEnd; slot++) {
+      if (this.nidLow[slot] === low && this.nidHigh[slot] === high && this.alive[slot]) return slot;
+    }
+    return -1;
+  }
+
+  /** The id of some body, always the same while it lives; null when there is none. */
+  anyNid(): string | null {
+    for (let slot = 0; slot < this.slotEnd; slot++) if (this.alive[slot]) return this.nid(slot);
+    return null;
+  }
+
+  /** Calls `visit` for every body, in slot order. */
+  each(visit: (slot: number) => void): void {
+    for (let slot = 0; slot < this.slotEnd; slot++) if (this.alive[slot]) visit(slot);
+  }
+
+  /** A state that follows the last one: the next line, or one that has to wait. */
+  private append(slot: number, o: number, before: Float32Array, known: number, rested: number, tick: number): void {
+    const { from, to, fromTick, toTick, newest, queue } = this;
+    if (queue.count(slot) > 0 || this.head < toTick[slot]) {
+      if (rested > known) queue.push(slot, rested, before, 0);
+      queue.push(slot, tick, newest, o);
+      // A page that draws nothing does not take them; it sees the newest when it looks again.
+      while (queue.isFull(slot)) this.shift(slot);
+      return;
+    }
+    for (let k = 0; k < POSE_STRIDE; k++) {
+      from[o + k] = before[k];
+      to[o + k] = newest[o + k];
+    }
+    fromTick[slot] = rested;
+    toTick[slot] = tick;
+    this.line[slot] = KNOWN;
+  }
+
+  /** True when the body is shown where it was known to be, also after it was led back there and lay still. */
+  private isTrue(slot: number, hasRested: boolean): boolean {
+    const line = this.line[slot];
+    return line === KNOWN || (line === CORRECTION && hasRested && this.head >= this.toTick[slot]);
+  }
+
+  /** Another state of the same tick. */
+  private replaceLast(slot: number, o: number): void {
+    if (this.line[slot] !== KNOWN) return;
+    if (this.queue.count(slot) > 0) this.queue.replaceLast(slot, this.newest, o);
+    else for (let k = 0; k < POSE_STRIDE; k++) this.to[o + k] = this.newest[o + k];
+  }
+
+  /** The queued state that is next becomes the end of the line. */
+  private shift(slot: number): void {
+    const o = slot * POSE_STRIDE;
+    for (let k = 0; k < POSE_STRIDE; k++) this.from[o + k] = this.to[o + k];
+    this.fromTick[slot] = this.toTick[slot];
+    this.toTick[slot] = this.queue.shift(slot, this.to, o);
+    this.line[slot] = KNOWN;
+  }
+
+  private rests(slot: number): boolean {
+    return this.newestTick[slot] < this.heardTick - SERVERS_APART_TICKS;
+  }
+
+  /** Goes on with the velocities of the line that has ended. */
+  private guess(slot: number): void {
+    const { from, to, fromTick, toTick, scratch } = this;
+    const span = toTick[slot] - fromTick[slot];
+    if (!(span > 0 && span <= VELOCITY_TICKS_MAX && this.extrapolationTicks > 0)) return;
+    const o = slot * POSE_STRIDE;
+    blend(scratch, 0, from, to, o, 1 + this.extrapolationTicks / span);
+    for (let k = 0; k < POSE_STRIDE; k++) {
+      from[o + k] = to[o + k];
+      to[o + k] = scratch[k];
+    }
+    fromTick[slot] = toTick[slot];
+    toTick[slot] += this.extrapolationTicks;
+    this.line[slot] = GUESS;
+  }
+
+  /** It was guessed that the body goes on, but it lies still. */
+  private leadBack(slot: number): void {
+    const o = slot * POSE_STRIDE;
+    this.shown(slot, this.scratch);
+    for (let k = 0; k < POSE_STRIDE; k++) {
+      this.from[o + k] = this.scratch[k];
+      this.to[o + k] = this.newest[o + k];
+    }
+    this.fromTick[slot] = this.head;
+    this.toTick[slot] = this.head + CORRECTION_TICKS;
+    this.line[slot] = CORRECTION;
+  }
+
+  /**
+   * A state came for a body that is shown where it was guessed to be, or came too late to be shown in time: leads the
+   * body from there to where it will be. Until tick `rested` it was where `before` says.
+   */
+  private correct(slot: number, o: number, before: Float32Array, rested: number, tick: number): void {
+    const { from, to, fromTick, toTick, newest, head } = this;
+    const end = this.line[slot] === CORRECTION && toTick[slot] > head ? toTick[slot] : head + CORRECTION_TICKS;
+    const shown = this.pose;
+    this.shown(slot, shown);
+    const span = tick - rested;
+    const ahead = Math.max(0, Math.min(end - tick, this.extrapolationTicks));
+    const share = span <= VELOCITY_TICKS_MAX ? 1 + ahead / span : 1;
+    this.pair.set(before, 0);
+    for (let k = 0; k < POSE_STRIDE; k++) this.pairEnd[k] = newest[o + k];
+    blend(this.pairEnd, 0, this.pair, this.pairEnd, 0, share);
+    const away = Math.hypot(shown[0] - newest[o], shown[1] - newest[o + 1], shown[2] - newest[o + 2]);
+    for (let k = 0; k < POSE_STRIDE; k++) {
+      from[o + k] = away > JUMP ? newest[o + k] : shown[k];
+      to[o + k] = tick >= end ? newest[o + k] : this.pairEnd[k];
+    }
+    fromTick[slot] = head;
+    toTick[slot] = Math.max(tick, end);
+    this.line[slot] = tick >= end ? KNOWN : CORRECTION;
+  }
+
+  private remove(slot: number): void {
+    this.listener.destroyed(slot);
+    this.queue.drop(slot);
+    this.alive[slot] = 0;
+    this.count--;
+    if (this.activeAt[slot]) this.takeOut(this.activeAt[slot] - 1);
+  }
+
+  private activate(slot: number): void {
+    if (this.activeAt[slot]) return;
+    this.active[this.activeCount++] = slot;
+    this.activeAt[slot] = this.activeCount;
+  }
+
+  private grow(least: number): void {
+    let capacity = Math.max(1024, this.capacity);
+    while (capacity < least) capacity *= 2;
+    this.alive = grown(this.alive, capacity);
+    this.region = grown(this.region, capacity);
+    this.kind = grown(this.kind, capacity);
+    this.flags = grown(this.flags, capacity);
+    this.shape = grown(this.shape, capacity);
+    this.nidLow = grown(this.nidLow, capacity);
+    this.nidHigh = grown(this.nidHigh, capacity);
+    this.from = grown(this.from, capacity * POSE_STRIDE);
+    this.to = grown(this.to, capacity * POSE_STRIDE);
+    this.fromTick = grown(this.fromTick, capacity);
+    this.toTick = grown(this.toTick, capacity);
+    this.newest = grown(this.newest, capacity * POSE_STRIDE);
+    this.newestTick = grown(this.newestTick, capacity);
+    this.line = grown(this.line, capacity);
+    this.queue.grow(capacity);
+    this.active = grown(this.active, capacity);
+    this.activeAt = grown(this.activeAt, capacity);
+    this.capacity = capacity;
+  }
+}
+
+/** Writes the pose a share `t` of the way from `a` to `b` (both at offset `o`) to `out` at `at`; unit quaternion out. */
+export function blend(
+  out: Float32Array,
+  at: number,
+  a: Float32Array,
+  b: Float32Array,
+  o: number,
+  t: number,
+): void {
+  const s = 1 - t;
+  out[at] = a[o] * s + b[o] * t;
+  out[at + 1] = a[o + 1] * s + b[o + 1] * t;
+  out[at + 2] = a[o + 2] * s + b[o + 2] * t;
+  const dot = a[o + 4] * b[o + 4] + a[o + 5] * b[o + 5] + a[o + 6] * b[o + 6] + a[o + 7] * b[o + 7];
+  // q and -q are the same turn; take the shorter way round.
+  const u = dot < 0 ? -t : t;
+  const x = a[o + 4] * s + b[o + 4] * u;
+  const y = a[o + 5] * s + b[o + 5] * u;
+  const z = a[o + 6] * s + b[o + 6] * u;
+  const w = a[o + 7] * s + b[o + 7] * u;
+  const square = x * x + y * y + z * z + w * w;
+  const inverse = square > 1e-12 ? 1 / Math.sqrt(square) : 0;
+  out[at + 4] = x * inverse;
+  out[at + 5] = y * inverse;
+  out[at + 6] = z * inverse;
+  out[at + 7] = inverse > 0 ? w * inverse : 1;
+}

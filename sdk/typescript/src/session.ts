@@ -1,0 +1,256 @@
+/**
+ * What one client knows of a world over time, whichever gateway it hears it from: bodies and where to show them, what is
+ * awaited, what happened. It has no socket and no clock; `now` is milliseconds from any fixed point.
+ */
+
+import { Events } from "./events.js";
+import { AskError, Pending } from "./pending.js";
+import { PLAYBACK, type PlaybackOptions, Playhead } from "./playhead.js";
+import {
+  type Breach,
+  type Command,
+  decode,
+  type Inbound,
+  type OverlayName,
+  parseText,
+  type Quat,
+  type Region,
+  type RegionBox,
+  type SceneInfo,
+  type SeamSink,
+  type Shape,
+  type StaticBody,
+  type Vec3,
+  type WorldStats,
+} from "./protocol.js";
+import { POSE_STRIDE, Replicas } from "./replicas.js";
+
+/** Figures may be of a tick whose states are still on their way, by so many ticks. */
+export const STATES_BEHIND_TICKS = 10;
+
+export interface SessionOptions {
+  playback?: Partial<PlaybackOptions>;
+  /** Events kept for whoever takes them; the oldest are dropped. */
+  eventsMax?: number;
+  /** Commands and questions that may wait for answers at once, and for how long, ms. */
+  pendingMax?: number;
+  patienceMs?: number;
+}
+
+/** A body and where to show it. */
+export interface Placed {
+  nid: string;
+  slot: number;
+  /** Number of its shape; see `Session.shapes`. */
+  shape: number;
+  /** The region that owns it. */
+  region: number;
+  isKinematic: boolean;
+  isSensor: boolean;
+  position: Vec3;
+  rotation: Quat;
+}
+
+export class Session {
+  readonly replicas: Replicas;
+  readonly playhead: Playhead;
+  readonly pending: Pending;
+  readonly events: Events;
+  readonly shapes = new Map<number, Shape>();
+  statics: StaticBody[] = [];
+  regions: Region[] = [];
+  scenes: SceneInfo[] = [];
+  stats: WorldStats | null = null;
+  clock = { paused: false, speed: 1 };
+  /** Bodies outside it die; null while it is not known. */
+  killBox: RegionBox | null = null;
+  era = -1;
+  world = "";
+  tickHz = 60;
+  role = "";
+  /** What opens the door the next time, where the gateway asks for tokens; each is good once. */
+  ticket: string | null = null;
+  breaches: Breach[] = [];
+  /** Takes auras, clusters and journeys, for whoever chose to be told of them. */
+  seams: SeamSink | undefined;
+  /** Messages that were not what they claimed to be, and of kinds that are not known here. */
+  dropped = 0;
+  skipped = 0;
+  isLive = false;
+  private overlays: OverlayName[] = [];
+  private sequence = 0;
+  private readonly patienceMs: number;
+  private readonly playback: PlaybackOptions;
+
+  constructor(options: SessionOptions = {}) {
+    this.playback = { ...PLAYBACK, ...options.playback };
+    this.playhead = new Playhead(0.06, this.playback);
+    this.pending = new Pending(options.pendingMax);
+    this.events = new Events(options.eventsMax);
+    this.patienceMs = options.patienceMs ?? 10_000;
+    this.replicas = new Replicas({
+      created: (slot) => this.events.push({ type: "born", nid: this.replicas.nid(slot) ?? "" }),
+      destroyed: (slot) => this.events.push({ type: "died", nid: this.replicas.nid(slot) ?? "" }),
+      ownerChanged: (slot, from) => {
+        const to = this.replicas.region[slot];
+        this.events.push({ type: "handed-over", nid: this.replicas.nid(slot) ?? "", from, to });
+      },
+    });
+  }
+
+  /** A text message came from the gateway. Returns it, or null when it was none. */
+  handleText(text: string, now: number): Inbound | null {
+    this.pending.expire(now);
+    const message = parseText(text);
+    if (message === "dropped" || message === "skipped") {
+      this[message]++;
+      return null;
+    }
+    this.take(message);
+    return message;
+  }
+
+  /** A binary message came from the gateway. Whatever is in it, nothing is thrown. */
+  handleBinary(message: ArrayBuffer, now: number): void {
+    const before = this.replicas.latestTick;
+    const verdict = decode(message, this.replicas, this.seams);
+    if (verdict !== "applied") this[verdict]++;
+    if (this.replicas.latestTick !== before) this.playhead.arrived(this.replicas.latestTick, now);
+  }
+
+  /** The connection ended. What waits for an answer is lost; bodies are kept as they were seen last. */
+  lost(reason: string): void {
+    this.isLive = false;
+    this.pending.lose(`the connection was lost${reason ? `: ${reason}` : ""}`);
+    this.events.push({ type: "lost", reason });
+  }
+
+  /** The connection ended, and there will be no other. */
+  closed(reason: string): void {
+    this.isLive = false;
+    this.pending.lose("the connection is closed");
+    this.events.push({ type: "closed", reason });
+  }
+
+  /** Makes the text of a command and waits for its answer from now on. */
+  ask(command: Command, now: number): { text: string; answer: Promise<unknown> } {
+    if (!this.isLive) throw new AskError("lost", "there is no connection to a gateway");
+    if (this.pending.isFull()) throw new AskError("too-many", "too many commands wait for their answers");
+    const seq = ++this.sequence;
+    return { text: JSON.stringify({ ...command, seq }), answer: this.pending.wait(seq, now + this.patienceMs) };
+  }
+
+  /** Remembers what to be told on top of the bodies, for this gateway and those that follow. */
+  subscribe(overlays: OverlayName[]): void {
+    this.overlays = [...overlays];
+  }
+
+  /** The command for that; to be asked whenever another gateway has let us in. Null when nothing was chosen. */
+  subscription(): Command | null {
+    return this.overlays.length > 0 ? { type: "overlays", on: this.overlays } : null;
+  }
+
+  /** Moves what is shown on to this moment. */
+  advance(now: number): void {
+    this.pending.expire(now);
+    this.replicas.extrapolationTicks = this.playback.extrapolationMs * this.playhead.pace();
+    this.replicas.advance(this.playhead.advance(now));
+  }
+
+  /** Every body, in order of slot, and where to show it at this moment. */
+  *posesAt(now: number): Generator<Placed> {
+    this.advance(now);
+    const { replicas } = this;
+    const pose = new Float32Array(POSE_STRIDE);
+    const slots: number[] = [];
+    replicas.each((slot) => slots.push(slot));
+    for (const slot of slots) {
+      if (replicas.has(slot)) yield this.placed(slot, pose);
+    }
+  }
+
+  /** One body and where to show it at this moment, or null. */
+  poseAt(nid: string, now: number): Placed | null {
+    this.advance(now);
+    const slot = this.replicas.slotOf(nid);
+    return slot < 0 ? null : this.placed(slot, new Float32Array(POSE_STRIDE));
+  }
+
+  private placed(slot: number, pose: Float32Array): Placed {
+    const { replicas } = this;
+    replicas.shown(slot, pose);
+    return {
+      nid: replicas.nid(slot) ?? "",
+      slot,
+      shape: replicas.shape[slot],
+      region: replicas.region[slot],
+      isKinematic: replicas.kind[slot] === 1,
+      isSensor: (replicas.flags[slot] & 1) !== 0,
+      position: [pose[0], pose[1], pose[2]],
+      rotation: [pose[4], pose[5], pose[6], pose[7]],
+    };
+  }
+
+  private take(message: Inbound): void {
+    switch (message.type) {
+      case "welcome":
+        this.isLive = true;
+        this.role = message.role ?? "";
+        this.scenes = message.scenes;
+        this.events.push({ type: "connected", client: message.client, role: this.role });
+        break;
+      case "ticket":
+        this.ticket = message.token;
+        break;
+      case "world":
+        this.era = message.era;
+        this.world = message.name;
+        this.tickHz = message.tick_hz > 0 ? message.tick_hz : 60;
+        this.statics = message.statics;
+        this.killBox = message.kill_box ?? null;
+        this.stats = null;
+        this.breaches = [];
+        this.shapes.clear();
+        this.replicas.clear();
+        this.playhead.reset(this.tickHz * this.clock.speed);
+        this.events.push({ type: "loaded", era: message.era, name: message.name });
+        break;
+      case "map":
+        this.regions = message.regions.filter((region) => Array.isArray(region?.boxes));
+        break;
+      case "shape":
+        this.shapes.set(message.id, message.shape);
+        break;
+      case "clock": {
+        const { paused, speed } = message;
+        if (paused === this.clock.paused && speed === this.clock.speed) break;
+        this.clock = { paused, speed };
+        this.playhead.runAt(this.tickHz * speed, paused);
+        this.events.push({ type: "clock", paused, speed });
+        break;
+      }
+      case "stats":
+        this.stats = message;
+        this.replicas.heard(message.tick - STATES_BEHIND_TICKS);
+        break;
+      case "breaches": {
+        const known = new Set(this.breaches.map((breach) => JSON.stringify(breach)));
+        this.breaches = message.recent;
+        for (const breach of message.recent) {
+          if (!known.has(JSON.stringify(breach))) this.events.push({ type: "breach", breach });
+        }
+        break;
+      }
+      case "body":
+      case "hits":
+        this.pending.answer(message.seq, message);
+        break;
+      case "done":
+        this.pending.answer(message.seq, message.nid ?? null);
+        break;
+      case "refused":
+        this.pending.refuse(message.seq, message.reason);
+        break;
+    }
+  }
+}

@@ -1,0 +1,1 @@
+export const sdkAlias: Record<string, string>;
