@@ -10,6 +10,6 @@ mod seams;
 pub use bodies::Body;
 pub use client::{Answer, Client, Dropped};
 pub use nimbus_wire::client::{
-    BodyCard, BreachNews, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping, Overlay, Query, QueryAnswer,
+    Authority, BodyCard, BreachNews, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping, Overlay, Query, QueryAnswer,
     QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, WorldStats,
 };

@@ -1,9 +1,11 @@
 //! The gateway itself: the order in which a tick does things, and the way in for frames, clients and the shell.
 
+mod asking;
+
 use nimbus_model::{ClientId, Nid, RegionId, Tick, World, nearest};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{
-    BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Hits, Overlay, Parsed, Query, QueryFilter, RegionShape,
+    Authority, BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Hits, Overlay, Parsed, Query, QueryFilter, RegionShape,
     Reject, SceneInfo, ToClient, WorldStats,
 };
 use nimbus_wire::{
@@ -12,6 +14,7 @@ use nimbus_wire::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::fan_outs::FanOuts;
 use crate::lanes::{Lanes, Sender};
 use crate::mirror::{Mirror, Picture};
 use crate::orders::{Orders, spawn_command};
@@ -95,6 +98,7 @@ pub struct Gateway {
     seams: Seams,
     sessions: Sessions,
     orders: Orders,
+    fan_outs: FanOuts,
     stats: Stats,
     counters: Counters,
 }
@@ -132,6 +136,7 @@ impl Gateway {
             seams: Seams::default(),
             sessions: Sessions::default(),
             orders: Orders::default(),
+            fan_outs: FanOuts::default(),
             counters: Counters::default(),
         }
     }
@@ -156,6 +161,9 @@ impl Gateway {
     pub fn set_clock(&mut self, paused: bool, speed: f32) {
         if (paused, speed) != (self.paused, self.speed) {
             (self.paused, self.speed) = (paused, speed);
+            if paused {
+                self.abandon_fan_outs("time was stopped before every server had answered");
+            }
             self.news.push(ToClient::Clock { paused, speed }.into());
         }
     }
@@ -181,6 +189,7 @@ impl Gateway {
     /// A client is gone. What it asked for is still carried out.
     pub fn disconnect(&mut self, client: ClientId) {
         self.sessions.disconnect(client);
+        self.fan_outs.forget(client);
     }
 
     /// A text message from a client.
@@ -244,7 +253,12 @@ impl Gateway {
                 Content::Seams(report) => {
                     self.seams.take(Voice { region, epoch: frame.epoch, tick: frame.tick }, report);
                 }
-                Content::Records(_) | Content::Kept(_) | Content::Commit(_) => self.counters.frames_misaddressed += 1,
+                Content::Reply(reply) => {
+                    self.counters.replies_unknown += u64::from(!self.fan_outs.hear(region, reply));
+                }
+                Content::Records(_) | Content::Kept(_) | Content::Commit(_) | Content::Ask(_) => {
+                    self.counters.frames_misaddressed += 1;
+                }
             }
         }
     }
@@ -267,6 +281,7 @@ impl Gateway {
         let sender =
             Sender { from: Address::Gateway(self.config.id), era: self.era, epoch: self.config.epoch, tick: self.now };
         self.lanes.emit(sender, &mut out.frames);
+        self.turn_fan_outs(out);
         let mut messages = Vec::new();
         let heard = self.sessions.settled().next().is_some();
         self.stream.changes(&self.replicas, heard, &mut messages);
@@ -361,6 +376,7 @@ impl Gateway {
             let reason = "the world was loaded anew".to_owned();
             self.sessions.refuse(pending.client, pending.seq, reason, &mut self.counters);
         }
+        self.abandon_fan_outs("the world was loaded anew");
         self.stats = Stats::of_new_world(&world.name, era, now);
         (self.world, self.era, self.map) = (world, era, map);
         let loads = self.loads;
@@ -449,7 +465,12 @@ impl Gateway {
             FromClient::Kill { server } => return self.request(client, seq, Request::Kill(RegionId(server))),
             FromClient::Overlays { on } => return self.choose_overlays(client, seq, on),
             FromClient::Inspect { nid } => return self.inspect(client, seq, nid),
-            FromClient::Query { queries, filter } => return self.query(client, seq, &queries, &filter),
+            FromClient::Query { queries, filter, authority: Authority::Gateway } => {
+                return self.query(client, seq, &queries, &filter);
+            }
+            FromClient::Query { queries, filter, authority: Authority::Servers { at } } => {
+                return self.ask_servers((client, seq), (queries, filter), at);
+            }
         };
         if !self.may_command(client, seq) {
             return;
@@ -512,7 +533,7 @@ impl Gateway {
         match answered {
             Ok((tick, answers, _)) => {
                 let age = self.now.since(tick);
-                self.sessions.tell(client, ToClient::Hits(Hits { seq, tick, age, answers }));
+                self.sessions.tell(client, ToClient::Hits(Hits { seq, tick, age, answers, missing: None }));
             }
             Err(_) => {
                 let reason = "these questions look at more bodies than your allowance covers; ask for less, or wait";

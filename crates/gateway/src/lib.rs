@@ -7,13 +7,15 @@
 //! - `replicas` decides which claim about a body counts; nothing else does.
 //! - `stream` turns what changed into messages, encoded once for all clients.
 //! - `seams` keeps what regions say of auras, clusters and breaches, `hand_overs` who had a body before.
-//! - `mirror` answers what is where, once somebody asks.
+//! - `mirror` answers what is where, once somebody asks; `fan_outs` has all servers answer, `merge` makes one of it.
 //! - `sessions` bounds what a client may cost; `orders` remembers who asked for what.
 
 mod counters;
+mod fan_outs;
 mod gateway;
 mod hand_overs;
 mod lanes;
+mod merge;
 mod mirror;
 mod orders;
 mod output;
