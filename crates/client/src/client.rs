@@ -3,8 +3,8 @@
 use nimbus_model::{Aabb, ClientId, JointDesc, Nid, RegionId, Shape, Tick, Vec3};
 use nimbus_wire::client::bodies::{self, Bodies};
 use nimbus_wire::client::{
-    Authority, BodyCard, BreachNews, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn, StaticBody, ToClient,
-    WorldStats,
+    Authority, BodyCard, BreachNews, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn, StaticBody,
+    ToClient, WorldStats,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -460,9 +460,11 @@ mod tests {
     fn hits_are_kept_for_whoever_asked() {
         let mut client = Client::new();
         let queries = vec![Query::Nearest { position: Vec3::Y, max: 2.0 }];
-        for (seq, authority) in
-            [(1, Authority::Gateway), (2, Authority::Servers { at: None }), (3, Authority::Servers { at: Some(Tick(7)) })]
-        {
+        for (seq, authority) in [
+            (1, Authority::Gateway),
+            (2, Authority::Servers { at: None }),
+            (3, Authority::Servers { at: Some(Tick(7)) }),
+        ] {
             let (queries, filter) = (queries.clone(), QueryFilter::default());
             let command = FromClient::Query { queries: queries.clone(), filter: filter.clone(), authority };
             let text = match authority {

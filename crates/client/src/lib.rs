@@ -10,6 +10,6 @@ mod seams;
 pub use bodies::Body;
 pub use client::{Answer, Client, Dropped};
 pub use nimbus_wire::client::{
-    Authority, BodyCard, BreachNews, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping, Overlay, Query, QueryAnswer,
-    QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, WorldStats,
+    Authority, BodyCard, BreachNews, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping, Overlay, Query,
+    QueryAnswer, QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, WorldStats,
 };

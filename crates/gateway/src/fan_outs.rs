@@ -109,9 +109,7 @@ impl FanOuts {
     /// Ends every batch that has all its answers or waited long enough, and tries others once more; says how many.
     pub(crate) fn turn(&mut self, now: Tick, regions: &BTreeSet<RegionId>, closed: &mut Vec<Closed>) -> u64 {
         let mut again = 0;
-        let ripe = |open: &FanOut| {
-            open.heard.values().all(Option::is_some) || now.since(open.ask.at) > PATIENCE_TICKS
-        };
+        let ripe = |open: &FanOut| open.heard.values().all(Option::is_some) || now.since(open.ask.at) > PATIENCE_TICKS;
         let ripe: Vec<u64> = self.open.iter().filter(|(_, open)| ripe(open)).map(|(number, _)| *number).collect();
         for number in ripe {
             let Some(mut open) = self.open.remove(&number) else { continue };
@@ -175,8 +173,8 @@ impl FanOuts {
 
 impl FanOut {
     fn parts(&self) -> BTreeMap<RegionId, &Part> {
-        let part = |heard: &Option<Result<Part, Unanswered>>| heard.as_ref()?.as_ref().ok();
-        self.heard.iter().filter_map(|(region, heard)| Some((*region, part(heard)?))).collect::<BTreeMap<_, &Part>>()
+        let heard = self.heard.iter();
+        heard.filter_map(|(region, heard)| Some((*region, heard.as_ref()?.as_ref().ok()?))).collect()
     }
 
     fn merge(&self) -> Merged {

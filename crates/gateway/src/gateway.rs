@@ -5,8 +5,8 @@ mod asking;
 use nimbus_model::{ClientId, Nid, RegionId, Tick, World, nearest};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{
-    Authority, BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Hits, Overlay, Parsed, Query, QueryFilter, RegionShape,
-    Reject, SceneInfo, ToClient, WorldStats,
+    Authority, BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Hits, Overlay, Parsed, Query, QueryFilter,
+    RegionShape, Reject, SceneInfo, ToClient, WorldStats,
 };
 use nimbus_wire::{
     Address, Command, CommandRef, Content, Frame, GatewayId, Item, Order, Outcome, SeamTotals, StateUpdate,

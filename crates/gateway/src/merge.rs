@@ -45,9 +45,8 @@ pub(crate) fn merge(queries: &[Query], parts: &BTreeMap<RegionId, &Part>) -> Mer
 
 /// True when a part answers these questions.
 pub(crate) fn fits(queries: &[Query], part: &Part) -> bool {
-    let same = |query: &Query, answer: &PartAnswer| {
-        std::mem::discriminant(&nothing(query)) == std::mem::discriminant(answer)
-    };
+    let same =
+        |query: &Query, answer: &PartAnswer| std::mem::discriminant(&nothing(query)) == std::mem::discriminant(answer);
     let mut under_way = part.under_way.iter().flat_map(|group| &group.answers);
     part.answers.len() == queries.len()
         && queries.iter().zip(&part.answers).all(|(query, answer)| same(query, answer))

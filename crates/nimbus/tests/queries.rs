@@ -174,22 +174,24 @@ fn a_thousand_rays_through_three_processes_meet_what_they_would_in_one_world() {
 fn while_a_server_is_dead_the_answer_names_it() {
     let (mut cluster, mut viewer, _) = start("queries-kill");
     let mut rng = Rng::new(6);
-    let mut ask = |viewer: &mut Viewer| -> Hits {
-        viewer.ask_servers(None, (0..20).map(|_| ray(&mut rng)).collect());
+    let mut ask = |viewer: &mut Viewer, at: Option<Tick>| -> Hits {
+        viewer.ask_servers(at, (0..20).map(|_| ray(&mut rng)).collect());
         viewer.until_hits(1).remove(0)
     };
-    assert_eq!(ask(&mut viewer).missing, Some(vec![]));
+    assert_eq!(ask(&mut viewer, None).missing, Some(vec![]));
     let victim = cluster.server_of("r1");
     cluster.kill(&victim);
     let killed = Instant::now();
-    let hits = ask(&mut viewer);
+    // Without a named tick a later one would be tried, and by then its backup may have taken over.
+    let at = viewer.client.tick().unwrap() + 20;
+    let hits = ask(&mut viewer, Some(at));
     println!("{:?} after {:?}: {:?}", hits.tick, killed.elapsed(), hits.missing);
     assert!(hits.missing.as_ref().unwrap().contains(&RegionId(1)), "{hits:?}");
     assert_eq!(hits.answers.len(), 20, "the others answer");
     // Its backup takes over, and nothing is missing any more.
     let end = Instant::now() + support::PATIENCE;
     loop {
-        let missing = ask(&mut viewer).missing;
+        let missing = ask(&mut viewer, None).missing;
         if missing == Some(vec![]) {
             break;
         }

@@ -99,7 +99,8 @@ impl Node {
     fn surround(&self, given: &Given, around: &mut QueryMirror) {
         let seconds = self.missed(given) as f32 / self.world.tick_hz.max(1) as f32;
         let drawn = given.group.members.iter().any(|member| member.motion.force.length_squared() > 0.0);
-        let pushed = (given.at.next().0..=self.now.0).any(|t| !self.world.pushes_at(Tick(t), self.loaded_at).is_empty());
+        let pushed =
+            (given.at.next().0..=self.now.0).any(|t| !self.world.pushes_at(Tick(t), self.loaded_at).is_empty());
         let speed = |member: &Member| {
             let radius = member.desc.shape.bounding_radius();
             member.motion.velocity.linear.length() + member.motion.velocity.angular.length() * radius

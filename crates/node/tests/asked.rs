@@ -8,7 +8,7 @@ use nimbus_model::{Nid, Pose, RegionId, Shape, Tick, Vec3};
 use nimbus_node::Policy;
 use nimbus_wire::ask::{Ask, LaneMarks, Part, PartAnswer, Reply, Unanswered};
 use nimbus_wire::client::{Query, QueryFilter};
-use nimbus_wire::{Address, Content, Frame, GatewayId};
+use nimbus_wire::{Address, Content, Frame, GatewayId, Item};
 use pair::{LEFT, Pair, RIGHT, add_ball, empty_world};
 
 fn everything() -> Query {
@@ -107,18 +107,24 @@ fn parts_on_the_way(policy: Policy) -> (Nid, Vec<[Part; 2]>) {
     let mut world = empty_world();
     let nid = add_ball(&mut world, -1.0, 6.0);
     let mut pair = Pair::new(world, |config| config.policy = policy);
+    let carries = |frame: &Frame| {
+        let is_transfer = |(_, item): &(Tick, Item)| matches!(item, Item::Transfer(_));
+        matches!(&frame.content, Content::Lane(lane) if lane.items.iter().any(is_transfer))
+    };
     while pair.nodes[LEFT].in_flight().count() == 0 {
-        pair.tick_with(|frame| usize::from(frame.to != Address::Region(RegionId(1))));
+        pair.tick_with(|frame| usize::from(!carries(frame)));
+        assert!(pair.tick < Tick(300), "it never leaves");
     }
     let mut parts = Vec::new();
-    for i in 0..12u64 {
+    for i in 0..20u64 {
+        let next = pair.tick.next();
         for node in [LEFT, RIGHT] {
-            ask(&mut pair, node, batch(i, pair.tick.next(), vec![everything(), ray()]));
+            ask(&mut pair, node, batch(i, next, vec![everything(), ray()]));
         }
-        // Frames to the right one are lost for a while, then answers to the left one.
+        // The body is lost for a while, and then the answers.
         pair.tick_with(|frame| {
-            let to_right = frame.to == Address::Region(RegionId(1));
-            usize::from(if to_right { i >= 4 } else { i >= 9 })
+            let lost = if frame.to == Address::Region(RegionId(1)) { i < 4 && carries(frame) } else { i < 9 };
+            usize::from(!lost)
         });
         let [left, right] = &replies(&mut pair)[..] else { panic!("two replies") };
         parts.push([left, right].map(|(_, reply)| reply.found.clone().expect("an answer")));
@@ -158,7 +164,10 @@ fn what_is_under_way_is_where_the_receiver_will_find_it() {
         way.push(met(&right.answers[1]).or(passing).expect("it is always somewhere"));
     }
     for pair in way.windows(2) {
-        assert!((pair[1] - pair[0] - 0.1).abs() < 1e-3, "a tenth of a metre in every tick, on the lane or not: {way:?}");
+        assert!(
+            (pair[1] - pair[0] - 0.1).abs() < 1e-3,
+            "a tenth of a metre in every tick, on the lane or not: {way:?}"
+        );
     }
     // A policy that does not catch bodies up leaves them where they were.
     let (_, parts) = parts_on_the_way(Policy::Exclusive);
@@ -210,9 +219,10 @@ fn questions_leave_no_trace() {
         }
         let mut pair = Pair::new(world, |config| config.policy = Policy::Aura);
         for i in 0..120 {
+            let soon = pair.tick + 2;
             if asks {
                 for node in [LEFT, RIGHT] {
-                    ask(&mut pair, node, batch(i, pair.tick + 2, vec![everything(), ray()]));
+                    ask(&mut pair, node, batch(i, soon, vec![everything(), ray()]));
                 }
             }
             pair.tick_with(|frame| usize::from(frame.tick.0 % 3 != 0));

@@ -247,11 +247,11 @@ fn sound<T>(is_sound: bool, content: T) -> Result<T, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ask::{LaneMarks, Part, PartAnswer, UNDER_WAY_ANSWERS_MAX, Unanswered, UnderWay};
     use crate::client::{Hit, QUERIES_MAX, Query, QueryFilter};
     use crate::{
         AuraSize, Breach, Claim, CommandRef, Factor, PIECE_BYTES_MAX, Piece, PieceKind, SeamTotals, Transfer, Transit,
     };
-    use crate::ask::{LaneMarks, Part, PartAnswer, UNDER_WAY_ANSWERS_MAX, Unanswered, UnderWay};
     use nimbus_model::{ClientId, Nid, Pose, Quat, Shape, Vec3, Velocity};
     use proptest::prelude::*;
 

@@ -3,8 +3,8 @@
 use nimbus_model::{BodyKind, ClientId, Rng};
 use nimbus_wire::client::bodies::{self, Bodies, BodiesError, Create};
 use nimbus_wire::client::{
-    Authority, ClientRole, FromClient, Hit, Hits, Overlapping, Overlay, Query, QueryAnswer, QueryFilter, SceneInfo, Spawn,
-    ToClient,
+    Authority, ClientRole, FromClient, Hit, Hits, Overlapping, Overlay, Query, QueryAnswer, QueryFilter, SceneInfo,
+    Spawn, ToClient,
 };
 
 use super::parts::{self, joint, pose, region, several, shape, tick, vector};

@@ -3,7 +3,7 @@
 use nimbus_model::{
     Aabb, ContactPoint, ContactState, Extent, Group, Link, Member, Mixer, Rng, StateUpdate, Vec3, coding,
 };
-use nimbus_wire::ask::{Ask, LaneMarks, Lowest, Part, PartAnswer, Reply, UnderWay, Unanswered};
+use nimbus_wire::ask::{Ask, LaneMarks, Lowest, Part, PartAnswer, Reply, Unanswered, UnderWay};
 use nimbus_wire::client::{FromClient, Hit, NearestBody};
 use nimbus_wire::{
     Address, Aura, AuraFrame, AuraSize, Breach, Claim, Command, Commit, Content, Factor, Frame, GatewayId, Item, Kept,

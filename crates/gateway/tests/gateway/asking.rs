@@ -41,6 +41,14 @@ fn asked(stage: &mut Stage, region: RegionId) -> Ask {
     last
 }
 
+/// A stage where time runs, with a client.
+fn stage() -> (Stage, ClientId) {
+    let mut stage = Stage::new();
+    let client = stage.join(1);
+    stage.step();
+    (stage, client)
+}
+
 fn refusal(stage: &mut Stage, client: ClientId) -> String {
     let answers = stage.client(client).take_answers();
     answers.last().expect("an answer").outcome.clone().expect_err("a refusal")
@@ -54,9 +62,7 @@ fn hits(stage: &mut Stage, client: ClientId) -> Hits {
 
 #[test]
 fn all_regions_are_asked_for_a_tick_to_come_and_the_nearest_answer_wins() {
-    let mut stage = Stage::new();
-    let client = stage.join(1);
-    stage.step();
+    let (mut stage, client) = stage();
     ask(&mut stage, client, None, 2);
     stage.step();
     let (to_a, to_b) = (asked(&mut stage, A), asked(&mut stage, B));
@@ -71,7 +77,7 @@ fn all_regions_are_asked_for_a_tick_to_come_and_the_nearest_answer_wins() {
         stage.step();
     }
     let hits = hits(&mut stage, client);
-    assert_eq!((hits.seq, hits.tick, hits.missing), (Some(1), to_a.at, Some(vec![])));
+    assert_eq!((hits.seq, hits.tick, hits.missing.as_deref()), (Some(1), to_a.at, Some(&[][..])));
     assert!(matches!(&hits.answers[..], [QueryAnswer::Ray(Some(hit)), _] if hit.nid == Nid(4)), "{hits:?}");
     let counters = stage.gateway.counters();
     assert_eq!((counters.asks, counters.asks_incomplete, counters.replies_unknown), (1, 0, 1));
@@ -82,8 +88,7 @@ fn all_regions_are_asked_for_a_tick_to_come_and_the_nearest_answer_wins() {
 
 #[test]
 fn whoever_is_silent_is_asked_again_and_named_in_the_end() {
-    let mut stage = Stage::new();
-    let client = stage.join(1);
+    let (mut stage, client) = stage();
     ask(&mut stage, client, None, 1);
     stage.step();
     let to_a = asked(&mut stage, A);
@@ -111,8 +116,7 @@ fn whoever_is_silent_is_asked_again_and_named_in_the_end() {
 
 #[test]
 fn a_tick_that_was_missed_is_replaced_by_a_later_one_a_few_times() {
-    let mut stage = Stage::new();
-    let client = stage.join(1);
+    let (mut stage, client) = stage();
     ask(&mut stage, client, None, 1);
     let mut ticks = Vec::new();
     for _ in 0..3 {
@@ -140,10 +144,8 @@ fn a_tick_that_was_missed_is_replaced_by_a_later_one_a_few_times() {
 
 #[test]
 fn refusals_have_reasons() {
-    let mut stage = Stage::new();
-    let client = stage.join(1);
+    let (mut stage, client) = stage();
     let viewer = stage.join_as(2, ClientRole::Viewer);
-    stage.step();
     ask(&mut stage, viewer, None, 1);
     stage.step();
     assert!(refusal(&mut stage, viewer).contains("player"));
@@ -178,8 +180,7 @@ fn refusals_have_reasons() {
 
 #[test]
 fn what_is_under_way_is_bounded_and_spread_over_ticks() {
-    let mut stage = Stage::new();
-    let client = stage.join(1);
+    let (mut stage, client) = stage();
     let other = stage.join(2);
     for _ in 0..9 {
         ask(&mut stage, client, None, 256);
@@ -205,8 +206,7 @@ fn what_is_under_way_is_bounded_and_spread_over_ticks() {
 
 #[test]
 fn answers_to_something_else_are_not_taken() {
-    let mut stage = Stage::new();
-    let client = stage.join(1);
+    let (mut stage, client) = stage();
     ask(&mut stage, client, None, 2);
     stage.step();
     let to_a = asked(&mut stage, A);

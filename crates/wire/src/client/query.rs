@@ -195,13 +195,9 @@ impl<'a> From<&'a Query> for QueryText<'a> {
             Query::Ray { origin, direction, max } => {
                 QueryText::Ray { origin: *origin, direction: *direction, max: *max }
             }
-            Query::Cast { shape, pose: Pose { position, rotation }, direction, max } => QueryText::Cast {
-                shape,
-                position: *position,
-                rotation: *rotation,
-                direction: *direction,
-                max: *max,
-            },
+            Query::Cast { shape, pose: Pose { position, rotation }, direction, max } => {
+                QueryText::Cast { shape, position: *position, rotation: *rotation, direction: *direction, max: *max }
+            }
             Query::Overlap { shape, pose: Pose { position, rotation } } => {
                 QueryText::Overlap { shape, position: *position, rotation: *rotation }
             }
