@@ -39,6 +39,8 @@ pub(crate) fn merge(queries: &[Query], parts: &BTreeMap<RegionId, &Part>) -> Mer
         if part.lanes.iter().any(|lanes| mark(lanes.peer, region).is_some_and(|mark| mark < lanes.acknowledged)) {
             torn.insert(region);
         }
+        let unsaid = part.unsaid.iter().filter(|(to, last)| mark(*to, region).is_none_or(|mark| mark < *last));
+        torn.extend(unsaid.map(|(to, _)| *to));
     }
     Merged { answers: whole.into_iter().map(finish).collect(), torn }
 }
@@ -128,7 +130,7 @@ mod tests {
     /// A part, what the region got from the other one, and what that has acknowledged.
     fn part(answers: [PartAnswer; 2], peer: RegionId, mark: u64, acknowledged: u64) -> Part {
         let lanes = vec![LaneMarks { peer, acknowledged, mark }];
-        Part { answers: answers.to_vec(), under_way: Vec::new(), lanes }
+        Part { answers: answers.to_vec(), lanes, ..Part::default() }
     }
 
     fn seen(merged: &Merged) -> (u64, Vec<u64>, u64) {
@@ -171,6 +173,17 @@ mod tests {
         let behind = part([hit(9, 8.0), overlap(&[], &[])], A, 4, 0);
         let merged = merge(&queries(), &BTreeMap::from([(A, &ahead), (B, &behind)]));
         assert_eq!(merged.torn, BTreeSet::from([A]));
+    }
+
+    #[test]
+    fn what_a_sender_does_not_say_is_missing_unless_it_has_arrived() {
+        let mut a = part([hit(7, 3.0), overlap(&[], &[])], B, 0, 0);
+        a.unsaid = vec![(B, 6)];
+        for (mark, torn) in [(5, vec![B]), (6, vec![])] {
+            let b = part([hit(9, 8.0), overlap(&[], &[])], A, mark, 0);
+            let merged = merge(&queries(), &BTreeMap::from([(A, &a), (B, &b)]));
+            assert_eq!(merged.torn, torn.into_iter().collect());
+        }
     }
 
     #[test]

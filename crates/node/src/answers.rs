@@ -20,8 +20,8 @@ impl Node {
         if !filter.owned {
             return Some(Part { answers, ..Part::default() });
         }
-        let under_way = self.answer_for_under_way(ask, &answers, filter, tries)?;
-        Some(Part { answers, under_way, lanes: self.lane_marks() })
+        let (under_way, unsaid) = self.answer_for_under_way(ask, &answers, filter, tries);
+        Some(Part { answers, under_way, unsaid, lanes: self.lane_marks() })
     }
 
     fn answer_one(&self, query: &Query, filter: Filter, tries: &mut u64) -> Option<PartAnswer> {

@@ -123,6 +123,18 @@ impl Part {
         self.bodies.members.len()
     }
 
+    /// What had been given away and was not known to have arrived: each body with its epoch from then on, and as it was
+    /// after the tick at which it was stepped last. What cannot be read is left out.
+    pub fn given_away(&self) -> Vec<(Tick, u32, Member)> {
+        let bodies = |UnderWay { transfer, .. }: &UnderWay| {
+            let members = decode_group(&transfer.payload).map(|group| group.members).unwrap_or_default();
+            let claimed = transfer.claims.iter().zip(members);
+            let tick = transfer.tick;
+            claimed.map(|(claim, member)| (tick, claim.body_epoch, member)).collect::<Vec<_>>()
+        };
+        self.under_way.iter().flat_map(bodies).collect()
+    }
+
     /// The part as it is stored.
     pub fn encode(&self) -> Vec<u8> {
         let Part { region, tick, era, loaded_at, ref bodies, .. } = *self;

@@ -16,7 +16,7 @@ use crate::event::{Cause, EventKind};
 use crate::node::Node;
 
 /// A group that was under way for longer is caught up by this much only, with a breach.
-pub(crate) const CATCH_UP_TICKS_MAX: u64 = 60;
+const CATCH_UP_TICKS_MAX: u64 = 60;
 
 impl Node {
     /// Gives a whole linkage to another region.

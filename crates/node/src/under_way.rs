@@ -10,14 +10,17 @@ use nimbus_physics::{Filter, QueryMirror};
 use nimbus_wire::ask::{Ask, PartAnswer, UNDER_WAY_ANSWERS_MAX, UnderWay};
 use nimbus_wire::client::Query;
 use nimbus_wire::{Address, Item, decode_group};
+use std::collections::BTreeMap;
 
 use crate::answers::answer_among;
 use crate::config::{Planted, Policy};
 use crate::node::Node;
-use crate::transfer::CATCH_UP_TICKS_MAX;
 
 /// What a group costs that has to be caught up by a tick, in bodies looked at closely.
-const TRIES_PER_CATCH_UP: u64 = 64;
+const TRIES_PER_CATCH_UP: u64 = 32;
+/// A group that has been under way for longer waits for a receiver that does not answer. Where it is would take too long
+/// to find out, again and again.
+const LATE_TICKS: u64 = 16;
 /// Nothing is taken to be nearer to a question than this, metres.
 const SLACK_M: f32 = 0.1;
 
@@ -30,18 +33,19 @@ struct Given {
 }
 
 impl Node {
-    /// What is found of every group under way, where it may be better than what was found without them; none when it
-    /// would take more than `tries`.
+    /// What is found of every group under way, where it may be better than what was found without them; and for which
+    /// receivers, up to which number, that is not all.
     pub(crate) fn answer_for_under_way(
         &mut self,
         ask: &Ask,
         found: &[PartAnswer],
         filter: Filter,
         tries: &mut u64,
-    ) -> Option<Vec<UnderWay>> {
+    ) -> (Vec<UnderWay>, Vec<(RegionId, u64)>) {
         let given = self.given();
+        let (mut answers, mut unsaid, mut count) = (Vec::new(), BTreeMap::new(), 0);
         if given.is_empty() || self.config.planted == Some(Planted::AnswersWithoutUnderWay) {
-            return Some(Vec::new());
+            return (answers, Vec::new());
         }
         let mut everything = QueryMirror::bare();
         given.iter().for_each(|given| self.surround(given, &mut everything));
@@ -51,29 +55,34 @@ impl Node {
         let asked = ask.queries.iter().zip(found).enumerate();
         let near: Vec<(usize, (&Query, &PartAnswer))> =
             asked.filter(|(_, (query, found))| may_matter(&mut everything, query, found)).collect();
-        *tries = tries.checked_sub((near.len() * given.len()) as u64)?;
-        let (mut answers, mut count) = (Vec::new(), 0);
         for given in given {
+            let Given { to, sequence, .. } = given;
             let mut around = QueryMirror::bare();
             self.surround(&given, &mut around);
-            let near = near.iter().filter(|(_, (query, found))| may_matter(&mut around, query, found));
+            let in_time = take(tries, near.len() as u64);
+            let near = near.iter().filter(|(_, (query, found))| in_time && may_matter(&mut around, query, found));
             let near: Vec<(usize, &Query)> = near.map(|(i, (query, _))| (*i, *query)).collect();
-            if near.is_empty() {
+            if in_time && near.is_empty() {
                 continue;
             }
-            let Given { to, sequence, .. } = given;
-            let mut bodies = self.as_of_now(given, tries)?;
+            let bodies = if in_time && count < UNDER_WAY_ANSWERS_MAX { self.as_of_now(given, tries) } else { None };
+            let Some(mut bodies) = bodies else {
+                // The later ones come later, so this is the last.
+                unsaid.insert(to, sequence);
+                continue;
+            };
             let asked = near.into_iter().map(|(i, query)| (i as u16, answer_among(&mut bodies, query, filter)));
-            let answered: Vec<(u16, PartAnswer)> = asked.filter(|(_, answer)| !answer.is_empty()).collect();
+            let mut answered: Vec<(u16, PartAnswer)> = asked.filter(|(_, answer)| !answer.is_empty()).collect();
             count += answered.len();
             if count > UNDER_WAY_ANSWERS_MAX {
-                return None;
+                unsaid.insert(to, sequence);
+                answered.clear();
             }
             if !answered.is_empty() {
                 answers.push(UnderWay { to, sequence, answers: answered });
             }
         }
-        Some(answers)
+        (answers, unsaid.into_iter().collect())
     }
 
     /// Everything on lanes to other regions. What cannot be read has no place and no form.
@@ -92,7 +101,7 @@ impl Node {
     fn missed(&self, given: &Given) -> u64 {
         let asleep = given.group.members.iter().all(|member| member.motion.sleeping);
         let catches_up = self.config.policy == Policy::Aura && !asleep;
-        if catches_up { self.now.since(given.at).min(CATCH_UP_TICKS_MAX) } else { 0 }
+        if catches_up { self.now.since(given.at) } else { 0 }
     }
 
     /// Puts a ball around every body of a group, within which it is by now.
@@ -122,14 +131,19 @@ impl Node {
         }
     }
 
-    /// A group where it would be by now.
+    /// A group where it would be by now; none when there is no time to find out.
     fn as_of_now(&mut self, given: Given, tries: &mut u64) -> Option<QueryMirror> {
         if self.asked.caught_up.0 != self.now {
-            self.asked.caught_up = (self.now, std::collections::BTreeMap::new());
+            self.asked.caught_up = (self.now, BTreeMap::new());
         }
         let (key, missed) = ((given.to, given.sequence), self.missed(&given));
+        if missed > LATE_TICKS {
+            return None;
+        }
         if missed > 0 && !self.asked.caught_up.1.contains_key(&key) {
-            *tries = tries.checked_sub(missed * TRIES_PER_CATCH_UP)?;
+            if !take(tries, missed * TRIES_PER_CATCH_UP) {
+                return None;
+            }
             let (caught_up, _) = self.live_alone(given.group.clone(), given.at.next(), missed, false);
             self.asked.caught_up.1.extend(caught_up.ok().map(|group| (key, group)));
         }
@@ -140,6 +154,13 @@ impl Node {
         }
         Some(bodies)
     }
+}
+
+/// Takes some of what is left; false when there is not so much.
+fn take(tries: &mut u64, some: u64) -> bool {
+    let left = tries.checked_sub(some);
+    *tries = left.unwrap_or(*tries);
+    left.is_some()
 }
 
 /// True when bodies of which this was found in a wider place may be better than what was found.

@@ -13,7 +13,7 @@ use crate::client::{Hit, NearestBody, OVERLAP_BODIES_MAX, QUERIES_MAX, Query, Qu
 
 /// Most answers about bodies under way in one reply.
 pub const UNDER_WAY_ANSWERS_MAX: usize = 16_384;
-/// Most lanes that a reply speaks of, and most groups under way.
+/// Most lanes that a reply speaks of.
 const LANES_MAX: usize = 4_096;
 
 /// Questions for one tick, from a gateway to every region.
@@ -56,6 +56,9 @@ pub struct Part {
     pub answers: Vec<PartAnswer>,
     /// Bodies given away and not known to have arrived.
     pub under_way: Vec<UnderWay>,
+    /// Where that is not all of them, because some have been under way for long or there was no time: the receiver, and
+    /// the last number on the lane that is left out.
+    pub unsaid: Vec<(RegionId, u64)>,
     /// How far the lanes between the region and each neighbour had come.
     pub lanes: Vec<LaneMarks>,
 }
@@ -161,10 +164,10 @@ impl Ask {
 
 impl Reply {
     pub(crate) fn is_sound(&self) -> bool {
-        let Ok(Part { answers, under_way, lanes }) = &self.found else { return true };
+        let Ok(Part { answers, under_way, unsaid, lanes }) = &self.found else { return true };
         let about_others = || under_way.iter().flat_map(|group| &group.answers);
         answers.len() <= QUERIES_MAX
-            && lanes.len() <= LANES_MAX
+            && lanes.len().max(unsaid.len()) <= LANES_MAX
             && about_others().count() <= UNDER_WAY_ANSWERS_MAX
             && answers.iter().chain(about_others().map(|(_, answer)| answer)).all(PartAnswer::is_sound)
     }

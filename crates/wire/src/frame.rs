@@ -357,6 +357,7 @@ mod tests {
             let part = Part {
                 answers: vec![PartAnswer::Ray(Some(hit(distance))), PartAnswer::Cast(None)],
                 under_way: vec![UnderWay { to: RegionId(2), sequence: 5, answers: vec![found] }; groups],
+                unsaid: vec![(RegionId(2), 7)],
                 lanes: vec![LaneMarks { peer: RegionId(2), acknowledged: 4, mark: 9 }],
             };
             frame(Content::Reply(Reply { number: 9, at: Tick(70), found: Ok(part) }))

@@ -157,6 +157,7 @@ pub(super) fn asks(rng: &mut Rng) -> Vec<u8> {
                 sequence: rng.below(500),
                 answers: several(rng, 4, |rng| (rng.below(9) as u16, part_answer(rng))),
             }),
+            unsaid: several(rng, 3, |rng| (region(rng), rng.below(500))),
             lanes: several(rng, 4, |rng| LaneMarks { peer: region(rng), acknowledged: rng.below(99), mark: 7 }),
         }),
     };
