@@ -129,7 +129,7 @@ fn a_thousand_rays_through_three_processes_meet_what_they_would_in_one_world() {
     let (mut cluster, mut viewer, world) = start("queries");
     let mut rng = Rng::new(5);
     let (mut compared, mut met, mut rounds) = (0, BTreeMap::<RegionId, usize>::new(), 0);
-    // A tick at which a ball is between two servers is left for another one.
+    // A tick at which a ball is between two servers, or that a server skipped, is left for another one.
     while compared < RAYS {
         rounds += 1;
         assert!(rounds < 12, "hardly any tick without a ball on its way");
@@ -142,8 +142,9 @@ fn a_thousand_rays_through_three_processes_meet_what_they_would_in_one_world() {
         let places = places(&cluster, at);
         let mut hits = viewer.until_hits(RAYS / BATCH);
         hits.sort_by_key(|hits| hits.seq);
-        assert!(hits.iter().all(|hits| hits.tick == at && hits.missing.as_deref() == Some(&[])), "{at}: {hits:?}");
-        let Some(places) = places else { continue };
+        assert!(hits.iter().all(|hits| hits.tick == at && hits.missing.is_some()), "{at}: {hits:?}");
+        let whole = hits.iter().all(|hits| hits.missing.as_deref() == Some(&[]));
+        let Some(places) = places.filter(|_| whole) else { continue };
         let answers = hits.into_iter().flat_map(|hits| hits.answers);
         let asked: Vec<(Query, QueryAnswer)> = queries.into_iter().zip(answers).collect();
         assert_eq!(asked.len(), RAYS);
