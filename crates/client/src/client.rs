@@ -3,7 +3,7 @@
 use nimbus_model::{Aabb, ClientId, JointDesc, Nid, RegionId, Shape, Tick, Vec3};
 use nimbus_wire::client::bodies::{self, Bodies};
 use nimbus_wire::client::{
-    BodyCard, BreachNews, ClientRole, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn, StaticBody,
+    Authority, BodyCard, BreachNews, ClientRole, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn, StaticBody,
     ToClient, Watch, WorldStats,
 };
 use nimbus_wire::stream::{Decoded, StreamConfig, StreamDecodeError, StreamDecoder};
@@ -419,7 +419,18 @@ impl Client {
     /// Asks what is where, of the bodies that the filter admits; see [`Client::take_hits`]. The gateway answers from
     /// what it heard last, and says how old that is.
     pub fn query(&mut self, queries: Vec<Query>, filter: QueryFilter) -> String {
-        self.command(&FromClient::Query { queries, filter })
+        self.command(&FromClient::Query { queries, filter, authority: Authority::Gateway })
+    }
+
+    /// The same of every server, after one tick that is to come soon: the answers are those that one world with all
+    /// bodies at that tick would give, or say which regions are missing.
+    pub fn query_servers(&mut self, queries: Vec<Query>, filter: QueryFilter) -> String {
+        self.command(&FromClient::Query { queries, filter, authority: Authority::Servers { at: None } })
+    }
+
+    /// The same, after this tick.
+    pub fn query_servers_at(&mut self, at: Tick, queries: Vec<Query>, filter: QueryFilter) -> String {
+        self.command(&FromClient::Query { queries, filter, authority: Authority::Servers { at: Some(at) } })
     }
 
     /// Sees what a view shows from now on, within a budget of bytes, and nothing else.
@@ -507,11 +518,22 @@ mod tests {
     fn hits_are_kept_for_whoever_asked() {
         let mut client = Client::new();
         let queries = vec![Query::Nearest { position: Vec3::Y, max: 2.0 }];
-        let command = FromClient::Query { queries: queries.clone(), filter: QueryFilter::default() };
-        let text = client.query(queries, QueryFilter::default());
-        assert_eq!(FromClient::parse(&text), Ok(Parsed { seq: Some(1), command }));
+        for (seq, authority) in [
+            (1, Authority::Gateway),
+            (2, Authority::Servers { at: None }),
+            (3, Authority::Servers { at: Some(Tick(7)) }),
+        ] {
+            let (queries, filter) = (queries.clone(), QueryFilter::default());
+            let command = FromClient::Query { queries: queries.clone(), filter: filter.clone(), authority };
+            let text = match authority {
+                Authority::Gateway => client.query(queries, filter),
+                Authority::Servers { at: None } => client.query_servers(queries, filter),
+                Authority::Servers { at: Some(at) } => client.query_servers_at(at, queries, filter),
+            };
+            assert_eq!(FromClient::parse(&text), Ok(Parsed { seq: Some(seq), command }));
+        }
         for seq in 0..=HITS_MAX as u64 {
-            let hits = Hits { seq: Some(seq), tick: Tick(9), age: 1, answers: Vec::new() };
+            let hits = Hits { seq: Some(seq), tick: Tick(9), age: 1, answers: Vec::new(), missing: None };
             client.handle_text(&ToClient::Hits(hits).to_text());
         }
         let kept = client.take_hits();

@@ -24,7 +24,7 @@ pub use client::{Answer, Client, Dropped};
 pub use event::Event;
 pub use gateways::Gateways;
 pub use nimbus_wire::client::{
-    BodyCard, BreachNews, ClientRole, FromClient, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping, Overlay,
+    Authority, BodyCard, BreachNews, ClientRole, FromClient, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping, Overlay,
     Query, QueryAnswer, QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, Watch, WorldStats,
 };
 pub use pending::{Answered, AskError, Settled};

@@ -41,6 +41,14 @@ pub struct Counters {
     pub watches: u64,
     /// Clients disconnected because they read far less than they asked for.
     pub clients_hopeless: u64,
+    /// Batches of questions that were passed on to the servers.
+    pub asks: u64,
+    /// How often such a batch was tried again at a later tick.
+    pub asks_again: u64,
+    /// Such batches that were answered without some regions.
+    pub asks_incomplete: u64,
+    /// Answers of servers that nobody waits for, most of them repetitions.
+    pub replies_unknown: u64,
     /// Bodies that the mirror for questions could not take.
     pub mirror_refused: u64,
     /// Commands refused by the gateway itself.

@@ -1,9 +1,11 @@
 //! The gateway itself: the order in which a tick does things, and the way in for frames, clients and the shell.
 
+mod asking;
+
 use nimbus_model::{ClientId, Nid, RegionId, Tick, World, nearest};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{
-    BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Hits, Overlay, Parsed, Query, QueryFilter, RegionShape,
+    Authority, BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Hits, Overlay, Parsed, Query, QueryFilter, RegionShape,
     Reject, SceneInfo, ToClient, Watch, WorldStats, bodies,
 };
 use nimbus_wire::{
@@ -14,6 +16,7 @@ use std::sync::Arc;
 
 use crate::channel::Scenery;
 use crate::channels::Channels;
+use crate::fan_outs::FanOuts;
 use crate::lanes::{Lanes, Sender};
 use crate::mirror::{Mirror, Picture};
 use crate::orders::{Orders, spawn_command};
@@ -98,6 +101,7 @@ pub struct Gateway {
     seams: Seams,
     sessions: Sessions,
     orders: Orders,
+    fan_outs: FanOuts,
     stats: Stats,
     counters: Counters,
 }
@@ -136,6 +140,7 @@ impl Gateway {
             seams: Seams::default(),
             sessions: Sessions::default(),
             orders: Orders::default(),
+            fan_outs: FanOuts::default(),
             counters: Counters::default(),
         }
     }
@@ -160,6 +165,9 @@ impl Gateway {
     pub fn set_clock(&mut self, paused: bool, speed: f32) {
         if (paused, speed) != (self.paused, self.speed) {
             (self.paused, self.speed) = (paused, speed);
+            if paused {
+                self.abandon_fan_outs("time was stopped before every server had answered");
+            }
             self.news.push(ToClient::Clock { paused, speed }.into());
         }
     }
@@ -191,6 +199,7 @@ impl Gateway {
     pub fn disconnect(&mut self, client: ClientId) {
         self.sessions.disconnect(client);
         self.channels.disconnect(client);
+        self.fan_outs.forget(client);
     }
 
     /// So many bytes wait to be sent to a client. One that watches is sent less while it does not keep up, and is let go when
@@ -273,7 +282,12 @@ impl Gateway {
                 Content::Seams(report) => {
                     self.seams.take(Voice { region, epoch: frame.epoch, tick: frame.tick }, report);
                 }
-                Content::Records(_) | Content::Kept(_) | Content::Commit(_) => self.counters.frames_misaddressed += 1,
+                Content::Reply(reply) => {
+                    self.counters.replies_unknown += u64::from(!self.fan_outs.hear(region, reply));
+                }
+                Content::Records(_) | Content::Kept(_) | Content::Commit(_) | Content::Ask(_) => {
+                    self.counters.frames_misaddressed += 1;
+                }
             }
         }
     }
@@ -296,6 +310,7 @@ impl Gateway {
         let sender =
             Sender { from: Address::Gateway(self.config.id), era: self.era, epoch: self.config.epoch, tick: self.now };
         self.lanes.emit(sender, &mut out.frames);
+        self.turn_fan_outs(out);
         let mut messages = Vec::new();
         let mut shapes = Vec::new();
         let heard = self.sessions.all_seeing().next().is_some();
@@ -401,6 +416,7 @@ impl Gateway {
             let reason = "the world was loaded anew".to_owned();
             self.sessions.refuse(pending.client, pending.seq, reason, &mut self.counters);
         }
+        self.abandon_fan_outs("the world was loaded anew");
         self.stats = Stats::of_new_world(&world.name, era, now);
         (self.world, self.era, self.map) = (world, era, map);
         let loads = self.loads;
@@ -490,7 +506,12 @@ impl Gateway {
             FromClient::Kill { server } => return self.request(client, seq, Request::Kill(RegionId(server))),
             FromClient::Overlays { on } => return self.choose_overlays(client, seq, on),
             FromClient::Inspect { nid } => return self.inspect(client, seq, nid),
-            FromClient::Query { queries, filter } => return self.query(client, seq, &queries, &filter),
+            FromClient::Query { queries, filter, authority: Authority::Gateway } => {
+                return self.query(client, seq, &queries, &filter);
+            }
+            FromClient::Query { queries, filter, authority: Authority::Servers { at } } => {
+                return self.ask_servers((client, seq), (queries, filter), at);
+            }
             FromClient::Watch(watch) => return self.watch(client, seq, &watch),
         };
         if !self.may_command(client, seq) {
@@ -554,7 +575,7 @@ impl Gateway {
         match answered {
             Ok((tick, answers, _)) => {
                 let age = self.now.since(tick);
-                self.sessions.tell(client, ToClient::Hits(Hits { seq, tick, age, answers }));
+                self.sessions.tell(client, ToClient::Hits(Hits { seq, tick, age, answers, missing: None }));
             }
             Err(_) => {
                 let reason = "these questions look at more bodies than your allowance covers; ask for less, or wait";

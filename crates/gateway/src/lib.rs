@@ -9,16 +9,18 @@
 //! - `channels` are for clients that watch a part of the world within a budget of bytes: `channel` is one view with what was shown
 //!   of it, `interest` says what an eye sees and how wrong it is shown.
 //! - `seams` keeps what regions say of auras, clusters and breaches, `hand_overs` who had a body before.
-//! - `mirror` answers what is where, once somebody asks.
+//! - `mirror` answers what is where, once somebody asks; `fan_outs` has all servers answer, `merge` makes one of it.
 //! - `sessions` bounds what a client may cost; `orders` remembers who asked for what.
 
 mod channel;
 mod channels;
 mod counters;
+mod fan_outs;
 mod gateway;
 mod hand_overs;
 mod interest;
 mod lanes;
+mod merge;
 mod mirror;
 mod orders;
 mod output;

@@ -8,6 +8,7 @@
 use nimbus_model::{Group, Member, Nid, RegionId, Tick, World, coding};
 use nimbus_physics::{Copied, Pressure};
 use nimbus_space::PartitionMap;
+use nimbus_wire::ask::LaneMarks;
 use nimbus_wire::{Address, Item, Transfer, decode_group, encode_group};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,16 +30,6 @@ struct UnderWay {
     transfer: Transfer,
 }
 
-/// How far the two lanes between a server and a neighbour have come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Lanes {
-    peer: RegionId,
-    /// Up to here the neighbour has acknowledged what it was sent.
-    acknowledged: u64,
-    /// Up to here what the neighbour sent has taken effect.
-    mark: u64,
-}
-
 /// What one server contributes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
@@ -54,7 +45,7 @@ pub struct Part {
     /// The epoch of each body, in their order.
     epochs: Vec<u32>,
     under_way: Vec<UnderWay>,
-    lanes: Vec<Lanes>,
+    lanes: Vec<LaneMarks>,
 }
 
 /// What a server takes down for a contribution before the tick of it, a little every tick, so that none takes long.
@@ -73,7 +64,7 @@ pub struct Contribution {
     copied: Copied,
     hosted: Reigns,
     under_way: Vec<UnderWay>,
-    lanes: Vec<Lanes>,
+    lanes: Vec<LaneMarks>,
 }
 
 impl Contribution {
@@ -98,7 +89,7 @@ struct Stored {
     bodies: Vec<u8>,
     epochs: Vec<u32>,
     under_way: Vec<UnderWay>,
-    lanes: Vec<Lanes>,
+    lanes: Vec<LaneMarks>,
 }
 
 /// Why parts do not make a world.
@@ -132,6 +123,18 @@ impl Part {
         self.bodies.members.len()
     }
 
+    /// What had been given away and was not known to have arrived: each body with its epoch from then on, and as it was
+    /// after the tick at which it was stepped last. What cannot be read is left out.
+    pub fn given_away(&self) -> Vec<(Tick, u32, Member)> {
+        let bodies = |UnderWay { transfer, .. }: &UnderWay| {
+            let members = decode_group(&transfer.payload).map(|group| group.members).unwrap_or_default();
+            let claimed = transfer.claims.iter().zip(members);
+            let tick = transfer.tick;
+            claimed.map(|(claim, member)| (tick, claim.body_epoch, member)).collect::<Vec<_>>()
+        };
+        self.under_way.iter().flat_map(bodies).collect()
+    }
+
     /// The part as it is stored.
     pub fn encode(&self) -> Vec<u8> {
         let Part { region, tick, era, loaded_at, ref bodies, .. } = *self;
@@ -158,9 +161,9 @@ impl Part {
         Ok(Part { region, tick, era, loaded_at, bodies, epochs, under_way, lanes })
     }
 
-    fn lane(&self, peer: RegionId) -> Lanes {
+    fn lane(&self, peer: RegionId) -> LaneMarks {
         let known = self.lanes.iter().find(|lanes| lanes.peer == peer).copied();
-        known.unwrap_or(Lanes { peer, acknowledged: 0, mark: 0 })
+        known.unwrap_or(LaneMarks { peer, acknowledged: 0, mark: 0 })
     }
 }
 
@@ -264,18 +267,6 @@ impl Node {
     /// whatever can wait is left to [`Contribution::into_part`]. Touches that the draft lacks are not in it: bodies go on
     /// without them, and may twitch.
     pub fn contribution(&self, draft: Draft) -> Contribution {
-        let mut lanes: BTreeMap<RegionId, Lanes> = BTreeMap::new();
-        let fresh = |peer| Lanes { peer, acknowledged: 0, mark: 0 };
-        for (peer, acknowledged) in self.outbox.acknowledged() {
-            if let Address::Region(peer) = peer {
-                lanes.entry(peer).or_insert(fresh(peer)).acknowledged = acknowledged;
-            }
-        }
-        for (peer, mark) in self.inbox.marks() {
-            if let Address::Region(peer) = peer {
-                lanes.entry(peer).or_insert(fresh(peer)).mark = mark;
-            }
-        }
         let under_way = self.outbox.numbered().filter_map(|(to, sequence, item)| match (to, item) {
             (Address::Region(to), Item::Transfer(transfer)) => {
                 Some(UnderWay { to, sequence, transfer: transfer.clone() })
@@ -290,8 +281,25 @@ impl Node {
             copied: self.physics.copy(draft.pressure),
             hosted: self.hosted.clone(),
             under_way: under_way.collect(),
-            lanes: lanes.into_values().collect(),
+            lanes: self.lane_marks(),
         }
+    }
+
+    /// How far the lanes to and from every neighbour have come.
+    pub(crate) fn lane_marks(&self) -> Vec<LaneMarks> {
+        let mut lanes: BTreeMap<RegionId, LaneMarks> = BTreeMap::new();
+        let fresh = |peer| LaneMarks { peer, acknowledged: 0, mark: 0 };
+        for (peer, acknowledged) in self.outbox.acknowledged() {
+            if let Address::Region(peer) = peer {
+                lanes.entry(peer).or_insert(fresh(peer)).acknowledged = acknowledged;
+            }
+        }
+        for (peer, mark) in self.inbox.marks() {
+            if let Address::Region(peer) = peer {
+                lanes.entry(peer).or_insert(fresh(peer)).mark = mark;
+            }
+        }
+        lanes.into_values().collect()
     }
 
     /// A server for a region of a world that goes on from a checkpoint, under any partition; its first tick will be the

@@ -141,10 +141,14 @@ pub enum Planted {
     BackupReorders,
     /// A group that arrives has forgotten what it touched, and its touches begin a second time.
     ForgottenTouches,
+    /// Questions for one tick are answered after the next one.
+    LateAnswers,
+    /// Questions for one tick are answered without the bodies that are under way.
+    AnswersWithoutUnderWay,
 }
 
 impl Planted {
-    /// All of them, with the name the command line knows each by.
+    /// All that break a rule which every simulated run is held to, with the name the command line knows each by.
     pub const ALL: [(&'static str, Planted); 22] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),

@@ -66,4 +66,10 @@ pub struct Counters {
     pub contacts_left_out: u64,
     /// News for a gateway dropped because it did not keep up.
     pub feed_dropped: u64,
+    /// Batches of questions answered after the tick they were for.
+    pub asks_answered: u64,
+    /// Batches of questions whose tick had been run or skipped when it was their turn.
+    pub asks_missed: u64,
+    /// Batches of questions that would have taken too long, or found too many others waiting.
+    pub asks_too_much: u64,
 }

@@ -8,6 +8,8 @@
 //! and can become the server.
 
 mod announce;
+mod answers;
+mod asked;
 mod backup;
 mod birth;
 mod breach;
@@ -43,6 +45,7 @@ mod seam_report;
 mod snapshot;
 mod transfer;
 mod traverse;
+mod under_way;
 mod utility;
 mod watchers;
 

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::announce::largest_of;
+use crate::asked::Asked;
 use crate::breach::{Breach, Factor};
 use crate::config::{NodeConfig, Planted, Policy};
 use crate::contact_events::ContactLog;
@@ -127,6 +128,9 @@ pub struct Node {
     /// Made when the first group has to be caught up.
     #[serde(skip)]
     pub(crate) scratch: Option<ScratchWorld>,
+    /// Questions for a tick. They change nothing, so no log and no successor has to know of them.
+    #[serde(skip)]
+    pub(crate) asked: Asked,
     /// The time on the common timeline, as the shell last said it, microseconds.
     #[serde(skip)]
     pub(crate) clock_us: u64,
@@ -171,6 +175,7 @@ impl Node {
             linkages: Vec::new(),
             seam,
             scratch: None,
+            asked: Asked::default(),
             clock_us: 0,
             woke_us: 0,
             emitted: Tick(0),
@@ -226,6 +231,7 @@ impl Node {
                 self.time_frame(auras.sent_us);
                 self.inbox.receive_auras(frame.from, frame.tick, auras);
             }
+            Content::Ask(ask) if for_me && frame.epoch >= known => self.hear_ask(frame.from, ask),
             _ => self.counters.frames_void += 1,
         }
     }
@@ -279,6 +285,7 @@ impl Node {
         if self.config.log {
             self.log.push(TickLog { tick, inputs });
         }
+        self.answer_asks();
     }
 
     /// Runs one tick again from its log: the same state and the same log give the same bits.
@@ -375,6 +382,7 @@ impl Node {
         self.emit_records(out);
         self.emit_states(out);
         self.emit_seams(out);
+        self.emit_replies(out);
     }
 
     fn make(&mut self, change: &Change) {
@@ -399,6 +407,7 @@ impl Node {
                 self.horizon = Horizon::new(world, &self.config.aura);
                 self.seam = Seam { largest_m: largest_of(world), ..Seam::default() };
                 self.scratch = None;
+                self.asked = Asked::default();
                 self.pending = Pending::default();
                 self.recent = Recent::default();
                 self.linkages.clear();

@@ -6,7 +6,7 @@
 //! effect, and the lane's mark sees to it that nothing takes effect twice.
 
 use nimbus_model::{Group, Nid, RegionId, Tick, World};
-use nimbus_physics::PhysicsWorld;
+use nimbus_physics::{InsertError, PhysicsWorld, ScratchWorld};
 use nimbus_wire::{Address, Claim, Item, Refusal, Transfer, decode_group, encode_group};
 
 use crate::breach::Factor;
@@ -144,21 +144,32 @@ impl Node {
         if group.members.iter().all(|member| member.motion.sleeping) {
             return Ok((ticks, Vec::new()));
         }
-        let (world, loaded_at, era) = (self.world.clone(), self.loaded_at, self.era);
-        let scratch = self.scratch.get_or_insert_with(|| PhysicsWorld::scratch(&world, era));
-        scratch.report_contacts(self.config.contacts);
-        let first = transfer.tick.next();
-        let all = std::mem::take(group);
-        let count = all.members.len();
-        let caught_up = scratch.catch_up(all, ticks, |physics, ordinal| {
-            for push in world.pushes_at(first + ordinal, loaded_at) {
-                physics.change_velocity(World::nid(era, push.body), push.linear, push.angular);
-            }
-        });
+        let (first, count) = (transfer.tick.next(), group.members.len());
+        let (caught_up, scratch) = self.live_alone(std::mem::take(group), first, ticks, self.config.contacts);
         *group = caught_up.map_err(|_| Refusal::BadBody)?;
         let contacts =
             scratch.contacts().iter().map(|(ordinal, event)| Contact::of(first + *ordinal, *event)).collect();
         if group.members.len() == count { Ok((ticks, contacts)) } else { Err(Refusal::BadState) }
+    }
+
+    /// Lets a group live through some ticks alone with the world's statics, from `first` on. The world in which it did
+    /// knows what it touched.
+    pub(crate) fn live_alone(
+        &mut self,
+        group: Group,
+        first: Tick,
+        ticks: u64,
+        contacts: bool,
+    ) -> (Result<Group, InsertError>, &ScratchWorld) {
+        let (world, loaded_at, era) = (self.world.clone(), self.loaded_at, self.era);
+        let scratch = self.scratch.get_or_insert_with(|| PhysicsWorld::scratch(&world, era));
+        scratch.report_contacts(contacts);
+        let group = scratch.catch_up(group, ticks, |physics, ordinal| {
+            for push in world.pushes_at(first + ordinal, loaded_at) {
+                physics.change_velocity(World::nid(era, push.body), push.linear, push.angular);
+            }
+        });
+        (group, scratch)
     }
 
     /// Takes back what a receiver refused and finds that it cannot be brought to life here either: it dies, by name.

@@ -27,6 +27,7 @@ impl Node {
             let address = Address::Gateway(*gone);
             self.outbox.close(address);
             self.inbox.close(address);
+            self.asked.close(*gone);
             self.peer_epochs.remove(&address);
             self.untold.retain(|(gateway, _)| gateway != gone);
         }

@@ -31,8 +31,7 @@ impl QueryMirror {
     /// A mirror with the statics of a world, named as in any server of this era. Statics that cannot be built are left
     /// out, as servers do.
     pub fn new(world: &World, era: u16) -> QueryMirror {
-        let mut mirror =
-            QueryMirror { statics: Tree::default(), bodies: Tree::default(), shapes: ShapeStore::default(), tried: 0 };
+        let mut mirror = QueryMirror::bare();
         for (index, spawn) in world.statics() {
             if let Ok(entry) = mirror.entry(Nid::of_world(era, index), &spawn.desc, spawn.pose) {
                 mirror.statics.insert(index, entry);
@@ -40,6 +39,11 @@ impl QueryMirror {
         }
         mirror.statics.settle();
         mirror
+    }
+
+    /// A mirror without statics.
+    pub fn bare() -> QueryMirror {
+        QueryMirror { statics: Tree::default(), bodies: Tree::default(), shapes: ShapeStore::default(), tried: 0 }
     }
 
     /// A body is there. `key` is a small number of the caller's choosing, by which the body is moved and removed; what

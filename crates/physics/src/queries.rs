@@ -120,19 +120,33 @@ impl PhysicsWorld {
 
     /// The bodies that a shape at a pose overlaps, sorted. None for a shape or pose that is none.
     pub fn overlap(&self, shape: &Shape, at: Pose, filter: Filter) -> Vec<Nid> {
-        let Some(shape) = query_shape(shape, &at) else { return Vec::new() };
+        let mut tries = u64::MAX;
+        self.overlap_within(shape, at, filter, &mut tries).unwrap_or_default()
+    }
+
+    /// The same for whoever has little time: every body that is looked at closely takes one from `tries`, and there is
+    /// no answer when they do not suffice.
+    pub fn overlap_within(&self, shape: &Shape, at: Pose, filter: Filter, tries: &mut u64) -> Option<Vec<Nid>> {
+        let Some(shape) = query_shape(shape, &at) else { return Some(Vec::new()) };
         let pose = convert::engine_pose(&at);
         let bounds = shape.compute_aabb(&pose);
-        let overlapping = |body: Placed<'_>| body.overlaps(&*shape, &pose, &bounds).then_some(body.nid);
-        let mut nids: Vec<Nid> = self.fresh_bodies(filter).filter_map(overlapping).collect();
+        let mut nids = Vec::new();
+        // False when there is no time left for this one.
+        let mut look = |body: Placed<'_>| {
+            let left = tries.checked_sub(1);
+            *tries = left.unwrap_or(0);
+            nids.extend((left.is_some() && body.overlaps(&*shape, &pose, &bounds)).then_some(body.nid));
+            left.is_some()
+        };
+        let mut whole = self.fresh_bodies(filter).all(&mut look);
         self.in_tree(filter, |tree| {
-            let all = tree.intersect_aabb_conservative(bounds);
-            nids.extend(all.filter_map(|(_, collider)| overlapping(self.placed(collider)?)));
+            let mut all = tree.intersect_aabb_conservative(bounds);
+            whole = whole && all.all(|(_, collider)| self.placed(collider).is_none_or(&mut look));
             None::<()>
         });
         nids.sort_unstable();
         nids.dedup();
-        nids
+        whole.then_some(nids)
     }
 
     /// The body nearest to a place, within `max` metres.

@@ -1,7 +1,7 @@
 //! What one server is asked to do apart from its work: whom to tell, when to stop, what it owns at a tick.
 
 use cpu_time::ThreadTime;
-use nimbus_model::{Nid, RegionId, Tick};
+use nimbus_model::{Nid, Pose, RegionId, Tick};
 use nimbus_node::{Contribution, Draft, Node};
 use nimbus_wire::GatewayId;
 use serde::{Deserialize, Serialize};
@@ -31,6 +31,21 @@ pub struct Census {
     pub in_flight: Vec<Nid>,
 }
 
+/// Where everything was that a server owned after a tick.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Places {
+    /// The region.
+    pub region: RegionId,
+    /// Which life of it answers.
+    pub epoch: u32,
+    /// After which tick.
+    pub tick: Tick,
+    /// What it owned, and where that was.
+    pub owned: Vec<(Nid, Pose)>,
+    /// What it had given away, as far as it knew not yet arrived.
+    pub in_flight: Vec<Nid>,
+}
+
 /// An errand for a server.
 pub(crate) enum Errand {
     /// These gateways watch, and no others.
@@ -43,6 +58,8 @@ pub(crate) enum Errand {
     Die,
     /// What do you own after this tick? Of a tick that is past, it answers for the last one.
     Census(Tick, SyncSender<Census>),
+    /// Where is what you own after this tick? Of a tick that is past, it answers for the last one.
+    Places(Tick, SyncSender<Places>),
     /// Give bodies away at every tick from now on; none ends that.
     Ferry(Option<Ferry>),
 }
@@ -73,6 +90,7 @@ pub(crate) struct Errands {
 /// Something that waits for its tick.
 enum Question {
     Census(SyncSender<Census>),
+    Places(SyncSender<Places>),
     Contribution(SyncSender<Contribution>, Draft),
 }
 
@@ -92,6 +110,7 @@ impl Errands {
                 Errand::StopAfter(tick) => self.stop_after = tick,
                 Errand::Die => self.killed = true,
                 Errand::Census(at, answer) => self.note(at, Question::Census(answer)),
+                Errand::Places(at, answer) => self.note(at, Question::Places(answer)),
                 Errand::Contribute(at, answer) => self.note(at, Question::Contribution(answer, Draft::default())),
                 Errand::Ferry(ferry) => self.ferry = ferry,
             }
@@ -129,7 +148,8 @@ impl Errands {
             // Whoever asked may have lost patience.
             match question {
                 Question::Census(answer) if due => _ = answer.try_send(census(node)),
-                Question::Census(_) => {}
+                Question::Places(answer) if due => _ = answer.try_send(places(node)),
+                Question::Census(_) | Question::Places(_) => {}
                 Question::Contribution(answer, draft) => {
                     let began = ThreadTime::now();
                     let made = due.then(|| node.contribution(std::mem::take(draft)));
@@ -159,4 +179,10 @@ fn census(node: &Node) -> Census {
         owned: node.hosted().map(|(nid, _)| nid).collect(),
         in_flight: node.in_flight().map(|(nid, _)| nid).collect(),
     }
+}
+
+fn places(node: &Node) -> Places {
+    let place = |nid: Nid| node.motion(nid).map(|motion| (nid, motion.pose));
+    let Census { region, epoch, tick, owned, in_flight } = census(node);
+    Places { region, epoch, tick, owned: owned.into_iter().filter_map(place).collect(), in_flight }
 }

@@ -44,7 +44,7 @@ pub use client_queue::{BACKLOG_BYTES_MAX, ClientEnd, Next};
 pub use clock::Clock;
 pub use doors::{Closed, Doors};
 pub use embedded::{BuildScene, ClusterHandle, EmbeddedCluster, EmbeddedConfig, Scenes};
-pub use errand::Census;
+pub use errand::{Census, Places};
 pub use http::{BindError, Listening, Web};
 pub use node_thread::{BEHIND_TICKS_MAX, NodeEnd};
 pub use operator::{Facts, Operator, Page};

@@ -195,6 +195,20 @@ fn render_gateway(board: &Board, text: &mut Exposition) {
             "Commands that the role of their client does not allow.",
             counters.commands_forbidden as f64,
         ),
+        ("nimbus_gateway_queries_total", COUNTER, "Questions about what is where.", counters.queries as f64),
+        ("nimbus_gateway_asks_total", COUNTER, "Batches of questions for the servers.", counters.asks as f64),
+        (
+            "nimbus_gateway_asks_again_total",
+            COUNTER,
+            "Batches tried again at a later tick.",
+            counters.asks_again as f64,
+        ),
+        (
+            "nimbus_gateway_asks_incomplete_total",
+            COUNTER,
+            "Batches answered without some regions.",
+            counters.asks_incomplete as f64,
+        ),
         ("nimbus_gateway_bad_messages_total", COUNTER, "Messages that were no commands.", counters.messages_bad as f64),
         ("nimbus_gateway_hand_overs_total", COUNTER, "Changes of owner that clients saw.", counters.hand_overs as f64),
         (
@@ -220,7 +234,7 @@ const COUNTER: &str = "counter";
 
 type NodeCounter = (&'static str, &'static str, fn(&Reading) -> f64);
 
-const NODE_COUNTERS: [NodeCounter; 15] = [
+const NODE_COUNTERS: [NodeCounter; 18] = [
     ("nimbus_node_late_ticks_total", "Ticks that began more than a tick too late.", |r| r.late_ticks as f64),
     ("nimbus_node_lost_ticks_total", "Tick numbers skipped.", |r| r.counters.ticks_lost as f64),
     ("nimbus_node_arrived_bodies", "Bodies that arrived since the world was loaded.", |r| r.counters.arrived as f64),
@@ -238,6 +252,9 @@ const NODE_COUNTERS: [NodeCounter; 15] = [
     ("nimbus_node_repeated_orders_total", "Orders that came again.", |r| r.counters.orders_repeated as f64),
     ("nimbus_node_linkages_total", "Joints asked for across servers.", |r| r.counters.linkages as f64),
     ("nimbus_node_dropped_news_total", "News dropped for a slow gateway.", |r| r.counters.feed_dropped as f64),
+    ("nimbus_node_asks_answered_total", "Batches of questions answered.", |r| r.counters.asks_answered as f64),
+    ("nimbus_node_asks_missed_total", "Batches whose tick was past or skipped.", |r| r.counters.asks_missed as f64),
+    ("nimbus_node_asks_too_much_total", "Batches for which no time was left.", |r| r.counters.asks_too_much as f64),
 ];
 
 #[derive(Default)]

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
-use nimbus_client::Client;
-use nimbus_model::{Nid, Pose, Shape, Vec3};
+use nimbus_client::{Client, Hits, Query, QueryAnswer, QueryFilter};
+use nimbus_model::{Nid, Pose, RegionId, Shape, Tick, Vec3};
 use nimbus_runtime::access::Access;
 use nimbus_runtime::{Clock, EmbeddedCluster, EmbeddedConfig, RunEnd, Scenes, Web};
 use nimbus_scenes::SceneParams;
@@ -294,6 +294,67 @@ fn a_server_that_is_killed_is_replaced_and_every_body_is_there_once() {
     assert_eq!(viewer.ask(Client::reset), Ok(None));
     world.wait("the next era", |stats| stats.era == 2 && whole(stats));
     assert!(viewer.until(|client| client.era() == Some(2) && client.len() as u64 == bodies));
+    world.stop();
+}
+
+impl Viewer {
+    /// Asks every server for everything there is, after this tick if one is named, and waits for the answer.
+    fn ask_for_everything(&mut self, at: Option<Tick>) -> Hits {
+        let everything = vec![Query::Overlap { shape: Shape::ball(100.0), pose: Pose::IDENTITY }];
+        let text = match at {
+            Some(at) => self.client.query_servers_at(at, everything, QueryFilter::default()),
+            None => self.client.query_servers(everything, QueryFilter::default()),
+        };
+        self.send(text);
+        let clock = Clock::start();
+        loop {
+            if let Some(hits) = self.client.take_hits().pop() {
+                return hits;
+            }
+            let refused = self.client.take_answers();
+            assert!(refused.is_empty() && clock.now() < PATIENCE, "no answer; {refused:?}");
+            self.read_once();
+        }
+    }
+}
+
+#[test]
+fn servers_count_every_body_once_while_bodies_change_server_and_name_who_is_dead() {
+    let world = World::start_with("crossing", 3, true);
+    let described = build("crossing", 3).unwrap();
+    let all = described.bodies.len() as u64;
+    let mut viewer = Viewer::connect(world.web.address());
+    assert!(viewer.until(|client| client.len() == described.owned_bodies().count()));
+    let before = world.wait("hand-overs", |stats| stats.nodes.iter().any(|node| node.migrations > 0));
+    for _ in 0..20 {
+        let hits = viewer.ask_for_everything(None);
+        if hits.missing.as_ref().is_some_and(Vec::is_empty) {
+            assert!(
+                matches!(&hits.answers[..], [QueryAnswer::Overlap(found)] if found.total == all),
+                "{all}: {hits:?}"
+            );
+        }
+    }
+    let moved = |stats: &WorldStats| stats.nodes.iter().map(|node| node.migrations).sum::<u64>();
+    assert!(moved(&world.stats()) > moved(&before), "bodies changed server meanwhile");
+
+    world.wait("everybody to be protected", |stats| stats.nodes.iter().all(|node| node.killable));
+    assert_eq!(viewer.ask(|client| client.kill(1)), Ok(None));
+    // Without a named tick a later one would be tried, and by then its backup may have taken over.
+    let at = viewer.client.tick().unwrap() + 20;
+    let hits = viewer.ask_for_everything(Some(at));
+    assert!(hits.missing.as_ref().is_some_and(|missing| missing.contains(&RegionId(1))), "{hits:?}");
+    let clock = Clock::start();
+    while viewer.ask_for_everything(None).missing != Some(Vec::new()) {
+        assert!(clock.now() < PATIENCE, "somebody is still missing");
+    }
+
+    assert_eq!(viewer.ask(|client| client.pause(true)), Ok(None));
+    let everything = vec![Query::Nearest { position: Vec3::ZERO, max: 9.0 }];
+    let refused = viewer.ask(|client| client.query_servers(everything, QueryFilter::default())).unwrap_err();
+    assert!(refused.contains("time stands still"), "{refused}");
+    let metrics = world.get("/metrics");
+    assert!(metrics.contains("nimbus_gateway_asks_total") && metrics.contains("nimbus_node_asks_answered_total"));
     world.stop();
 }
 

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::PROTOCOL_VERSION;
+use crate::ask::{Ask, Reply};
 use crate::aura::{AuraFrame, Bytes};
 use crate::item::Item;
 use crate::records::{Commit, Kept, Records};
@@ -68,6 +69,10 @@ pub enum Content {
     Kept(Kept),
     /// Backup to peers: how far the region's word is certain.
     Commit(Commit),
+    /// Gateway to region: questions for one tick.
+    Ask(Ask),
+    /// Region to gateway: what it says to them.
+    Reply(Reply),
 }
 
 /// The envelope every message between servers and gateways travels in.
@@ -136,6 +141,8 @@ const KIND_SEAMS: u8 = 3;
 const KIND_RECORDS: u8 = 8;
 const KIND_KEPT: u8 = 9;
 const KIND_COMMIT: u8 = 10;
+const KIND_ASK: u8 = 11;
+const KIND_REPLY: u8 = 12;
 
 impl Frame {
     /// The frame as bytes: version, kind, the envelope in fields of fixed width, and the content.
@@ -148,6 +155,8 @@ impl Frame {
             Content::Records(_) => KIND_RECORDS,
             Content::Kept(_) => KIND_KEPT,
             Content::Commit(_) => KIND_COMMIT,
+            Content::Ask(_) => KIND_ASK,
+            Content::Reply(_) => KIND_REPLY,
         };
         let mut bytes = vec![PROTOCOL_VERSION, kind];
         bytes.extend_from_slice(&self.from.encode());
@@ -163,6 +172,8 @@ impl Frame {
             Content::Records(records) => write(records, &mut bytes),
             Content::Kept(kept) => write(kept, &mut bytes),
             Content::Commit(commit) => write(commit, &mut bytes),
+            Content::Ask(ask) => write(ask, &mut bytes),
+            Content::Reply(reply) => write(reply, &mut bytes),
         }
         bytes
     }
@@ -213,6 +224,8 @@ impl Frame {
             }
             KIND_KEPT => Content::Kept(read(body)?),
             KIND_COMMIT => Content::Commit(read(body)?),
+            KIND_ASK => Content::Ask(read(body).and_then(|ask: Ask| sound(ask.is_sound(), ask))?),
+            KIND_REPLY => Content::Reply(read(body).and_then(|reply: Reply| sound(reply.is_sound(), reply))?),
             _ => return Err(DecodeError::Malformed),
         };
         Ok(Frame { from, to, era, epoch, tick, content })
@@ -227,13 +240,19 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
     coding::read(bytes).map_err(|_| DecodeError::Malformed)
 }
 
+fn sound<T>(is_sound: bool, content: T) -> Result<T, DecodeError> {
+    if is_sound { Ok(content) } else { Err(DecodeError::Malformed) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ask::{LaneMarks, Part, PartAnswer, UNDER_WAY_ANSWERS_MAX, Unanswered, UnderWay};
+    use crate::client::{Hit, QUERIES_MAX, Query, QueryFilter};
     use crate::{
         AuraSize, Breach, Claim, CommandRef, Factor, PIECE_BYTES_MAX, Piece, PieceKind, SeamTotals, Transfer, Transit,
     };
-    use nimbus_model::{ClientId, Nid, Pose, Quat, Vec3, Velocity};
+    use nimbus_model::{ClientId, Nid, Pose, Quat, Shape, Vec3, Velocity};
     use proptest::prelude::*;
 
     fn frame(content: Content) -> Frame {
@@ -272,7 +291,7 @@ mod tests {
         }
 
         #[test]
-        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..12) {
+        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..14) {
             let mut framed = vec![PROTOCOL_VERSION, kind];
             framed.extend(&bytes);
             let _ = Frame::decode(&framed);
@@ -319,6 +338,37 @@ mod tests {
             ..beyond
         };
         assert_eq!(Frame::decode(&frame(Content::Records(beyond)).encode()), Err(DecodeError::Malformed));
+    }
+
+    #[test]
+    fn questions_and_answers_survive_the_wire_and_nonsense_is_dropped() {
+        let ray = |max: f32| Query::Ray { origin: Vec3::Y, direction: Vec3::X, max };
+        let shape = Query::Overlap { shape: Shape::ball(0.5), pose: Pose::IDENTITY };
+        let filter = QueryFilter { except: Some(Nid(7)), ..QueryFilter::default() };
+        let ask = |queries| frame(Content::Ask(Ask { number: 9, at: Tick(70), queries, filter: filter.clone() }));
+        let good = ask(vec![ray(50.0), shape]);
+        assert_eq!(Frame::decode(&good.encode()), Ok(good));
+        for bad in [vec![], vec![ray(f32::NAN)], vec![ray(-1.0)], vec![ray(1.0); QUERIES_MAX + 1]] {
+            assert_eq!(Frame::decode(&ask(bad).encode()), Err(DecodeError::Malformed));
+        }
+        let hit = |distance| Hit { nid: Nid(3), distance, point: Vec3::ZERO, normal: Vec3::Y };
+        let reply = |distance, groups| {
+            let found = (1, PartAnswer::Nearest(None));
+            let part = Part {
+                answers: vec![PartAnswer::Ray(Some(hit(distance))), PartAnswer::Cast(None)],
+                under_way: vec![UnderWay { to: RegionId(2), sequence: 5, answers: vec![found] }; groups],
+                unsaid: vec![(RegionId(2), 7)],
+                lanes: vec![LaneMarks { peer: RegionId(2), acknowledged: 4, mark: 9 }],
+            };
+            frame(Content::Reply(Reply { number: 9, at: Tick(70), found: Ok(part) }))
+        };
+        let good = reply(1.5, 3);
+        assert_eq!(Frame::decode(&good.encode()), Ok(good));
+        assert_eq!(Frame::decode(&reply(f32::INFINITY, 1).encode()), Err(DecodeError::Malformed));
+        assert_eq!(Frame::decode(&reply(1.0, UNDER_WAY_ANSWERS_MAX + 1).encode()), Err(DecodeError::Malformed));
+        let missed = Reply { number: 9, at: Tick(70), found: Err(Unanswered::Missed) };
+        let missed = frame(Content::Reply(missed));
+        assert_eq!(Frame::decode(&missed.encode()), Ok(missed));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Bytes from outside become values that cannot be wrong, or they are dropped and counted: [`Frame::decode`] is the only
 //! way in. [`lane`] holds the one mechanism by which anything is delivered exactly once.
 
+pub mod ask;
 mod aura;
 mod breach;
 pub mod client;
@@ -32,4 +33,4 @@ pub use states::STATES_PER_FRAME;
 /// Raise it with every change after which an older process would misread a newer one or the other way round: the layout of
 /// a frame or of anything in it, what a field means, which content travels how, and what follows the magic and the version
 /// in the mesh's hello.
-pub const PROTOCOL_VERSION: u8 = 2;
+pub const PROTOCOL_VERSION: u8 = 3;

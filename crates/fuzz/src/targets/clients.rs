@@ -3,7 +3,7 @@
 use nimbus_model::{BodyKind, ClientId, Rng};
 use nimbus_wire::client::bodies::{self, Bodies, BodiesError, Create};
 use nimbus_wire::client::{
-    ClientRole, FromClient, Hit, Hits, Overlapping, Overlay, Query, QueryAnswer, QueryFilter, SceneInfo, Spawn,
+    Authority, ClientRole, FromClient, Hit, Hits, Overlapping, Overlay, Query, QueryAnswer, QueryFilter, SceneInfo, Spawn,
     ToClient, Watch,
 };
 
@@ -31,7 +31,7 @@ pub(super) fn from_client(rng: &mut Rng) -> Vec<u8> {
     command.to_text(seq).into_bytes()
 }
 
-fn questions(rng: &mut Rng) -> FromClient {
+pub(super) fn questions(rng: &mut Rng) -> FromClient {
     let (filter, around) = (QueryFilter::default(), nimbus_model::Shape::ball(rng.between(0.1, 2.0)));
     let query = |rng: &mut Rng| match rng.below(4) {
         0 => Query::Ray { origin: vector(rng), direction: vector(rng), max: 100.0 },
@@ -42,7 +42,12 @@ fn questions(rng: &mut Rng) -> FromClient {
     let mut queries = several(rng, 5, query);
     queries.push(query(rng));
     let except = rng.chance(0.5).then(|| parts::nid(rng));
-    FromClient::Query { queries, filter: QueryFilter { except, ..filter } }
+    let authority = match rng.below(3) {
+        0 => Authority::Gateway,
+        1 => Authority::Servers { at: None },
+        _ => Authority::Servers { at: Some(tick(rng)) },
+    };
+    FromClient::Query { queries, filter: QueryFilter { except, ..filter }, authority }
 }
 
 /// A message with as many small values as fit: what becomes large when it is read.
@@ -67,7 +72,8 @@ pub(super) fn to_client(rng: &mut Rng) -> Vec<u8> {
             let hit = Hit { nid: parts::nid(rng), distance: rng.unit(), point: vector(rng), normal: vector(rng) };
             let overlapping = Overlapping { bodies: several(rng, 4, parts::nid), total: 9 };
             let answers = vec![QueryAnswer::Ray(Some(hit)), QueryAnswer::Cast(None), QueryAnswer::Overlap(overlapping)];
-            ToClient::Hits(Hits { seq: Some(3), tick: tick(rng), age: rng.below(9), answers })
+            let missing = rng.chance(0.5).then(|| several(rng, 3, region));
+            ToClient::Hits(Hits { seq: Some(3), tick: tick(rng), age: rng.below(9), answers, missing })
         }
         _ => ToClient::world(&some_world(rng), 2),
     };

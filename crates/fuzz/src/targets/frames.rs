@@ -3,6 +3,8 @@
 use nimbus_model::{
     Aabb, ContactPoint, ContactState, Extent, Group, Link, Member, Mixer, Rng, StateUpdate, Vec3, coding,
 };
+use nimbus_wire::ask::{Ask, LaneMarks, Lowest, Part, PartAnswer, Reply, Unanswered, UnderWay};
+use nimbus_wire::client::{FromClient, Hit, NearestBody};
 use nimbus_wire::{
     Address, Aura, AuraFrame, AuraSize, Breach, Claim, Command, Commit, Content, Factor, Frame, GatewayId, Item, Kept,
     LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Records, SeamReport, SeamTotals, Sighting, Transfer, Transit,
@@ -10,6 +12,7 @@ use nimbus_wire::{
 };
 use std::sync::Arc;
 
+use super::clients::questions;
 use super::parts::{asked_by, desc, joint, motion, nid, pose, region, several, tick, vector, velocity};
 
 fn frame(rng: &mut Rng, content: Content) -> Vec<u8> {
@@ -136,6 +139,41 @@ pub(super) fn records(rng: &mut Rng) -> Vec<u8> {
         }
     };
     frame(rng, content)
+}
+
+pub(super) fn asks(rng: &mut Rng) -> Vec<u8> {
+    let (number, at) = (rng.below(99), tick(rng));
+    if let FromClient::Query { queries, filter, .. } = questions(rng)
+        && rng.chance(0.5)
+    {
+        return frame(rng, Content::Ask(Ask { number, at, queries, filter }));
+    }
+    let found = match rng.below(8) {
+        0 => Err(Unanswered::Missed),
+        _ => Ok(Part {
+            answers: several(rng, 6, part_answer),
+            under_way: several(rng, 3, |rng| UnderWay {
+                to: region(rng),
+                sequence: rng.below(500),
+                answers: several(rng, 4, |rng| (rng.below(9) as u16, part_answer(rng))),
+            }),
+            unsaid: several(rng, 3, |rng| (region(rng), rng.below(500))),
+            lanes: several(rng, 4, |rng| LaneMarks { peer: region(rng), acknowledged: rng.below(99), mark: 7 }),
+        }),
+    };
+    frame(rng, Content::Reply(Reply { number, at, found }))
+}
+
+fn part_answer(rng: &mut Rng) -> PartAnswer {
+    let hit = |rng: &mut Rng| Hit { nid: nid(rng), distance: rng.unit(), point: vector(rng), normal: vector(rng) };
+    let lowest = |rng: &mut Rng| Lowest::of(several(rng, 5, nid));
+    match rng.below(5) {
+        0 => PartAnswer::Ray(Some(hit(rng))),
+        1 => PartAnswer::Cast(Some(hit(rng))),
+        2 => PartAnswer::Overlap { bodies: lowest(rng), statics: lowest(rng) },
+        3 => PartAnswer::Nearest(Some(NearestBody { nid: nid(rng), distance: rng.unit(), point: vector(rng) })),
+        _ => PartAnswer::Ray(None),
+    }
 }
 
 fn some_group(rng: &mut Rng) -> Group {

@@ -67,12 +67,13 @@ fn text(bytes: &[u8], parse: impl Fn(&str) -> bool) -> Verdict {
     Verdict::of(std::str::from_utf8(bytes).is_ok_and(parse))
 }
 
-static ALL: [Target; 24] = [
+static ALL: [Target; 25] = [
     target("frame-lane", CODED, |bytes| frame(bytes, &[0]), frames::lane),
     target("frame-states", SMALL, |bytes| frame(bytes, &[1]), frames::states),
     target("frame-auras", SMALL, |bytes| frame(bytes, &[2]), frames::auras),
     target("frame-seams", CODED, |bytes| frame(bytes, &[3]), frames::seams),
     target("frame-records", CODED, |bytes| frame(bytes, &[8, 9, 10]), frames::records),
+    target("frame-asks", CODED, |bytes| frame(bytes, &[11, 12]), frames::asks),
     target("group", CODED, |bytes| Verdict::of(decode_group(&frames::sealed(bytes)).is_ok()), frames::group),
     target("to-coordinator", CODED, control::to_coordinator, control::make_to_coordinator),
     target("from-coordinator", CODED, control::from_coordinator, control::make_from_coordinator),

@@ -1,5 +1,6 @@
 //! The gateway between regions that only pretend and clients that are real, all in memory.
 
+mod asking;
 mod bodies;
 mod commands;
 mod convergence;

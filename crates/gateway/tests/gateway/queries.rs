@@ -57,8 +57,8 @@ fn questions_are_answered_from_what_is_known() {
         Query::Overlap { shape: Shape::ball(2.0), pose: Pose::at(Vec3::new(4.5, 3.0, 0.0)) },
         Query::Nearest { position: Vec3::new(-4.0, 2.0, 0.0), max: 5.0 },
     ];
-    let Hits { seq, tick, age, answers } = answered(&mut stage, viewer, queries);
-    assert_eq!((seq, tick, age), (Some(1), Tick(100), 1), "regions spoke at tick 100");
+    let Hits { seq, tick, age, answers, missing } = answered(&mut stage, viewer, queries);
+    assert_eq!((seq, tick, age, missing), (Some(1), Tick(100), 1, None), "regions spoke at tick 100");
     let [ray, miss, up, cast, overlap, nearest] = &answers[..] else { panic!("{answers:?}") };
     assert!(matches!(ray, QueryAnswer::Ray(Some(hit)) if hit.nid == Nid(3) && (hit.distance - 7.75).abs() < 1e-4));
     assert!(matches!(miss, QueryAnswer::Ray(Some(hit)) if hit.nid == ground(1) && hit.normal == Vec3::Y));

@@ -6,6 +6,7 @@ use nimbus_model::{
     BodyDesc, ClientId, Layout, Motion, Nid, Pose, Quat, RegionId, Rng, Shape, Tick, Vec3, Velocity, World,
 };
 use nimbus_space::PartitionMap;
+use nimbus_wire::ask::Ask;
 use nimbus_wire::client::ClientRole;
 use nimbus_wire::lane::{Incoming, Outgoing};
 use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, Order, StateUpdate};
@@ -37,6 +38,8 @@ pub(crate) struct Stage {
     pub(crate) sent: BTreeMap<ClientId, usize>,
     /// State frames on their way.
     pub(crate) states: Vec<Frame>,
+    /// What the gateway asked of regions for one tick, in order.
+    pub(crate) asks: Vec<(RegionId, Ask)>,
     /// Decides which frames get lost, with what chance.
     pub(crate) loss: Option<(Rng, f32)>,
 }
@@ -84,6 +87,7 @@ impl Stage {
             closed: Vec::new(),
             sent: BTreeMap::new(),
             states: Vec::new(),
+            asks: Vec::new(),
             loss: None,
         }
     }
@@ -158,8 +162,16 @@ impl Stage {
             if self.lost() {
                 continue;
             }
-            let (Address::Region(region), Content::Lane(lane)) = (frame.to, frame.content) else {
-                panic!("a gateway only speaks to regions, by lane")
+            let (Address::Region(region), content) = (frame.to, frame.content) else {
+                panic!("a gateway only speaks to regions")
+            };
+            let lane = match content {
+                Content::Lane(lane) => lane,
+                Content::Ask(ask) => {
+                    self.asks.push((region, ask));
+                    continue;
+                }
+                other => panic!("a gateway does not say {other:?}"),
             };
             let end = self.regions.entry(region).or_default();
             end.outgoing.acknowledge(lane.ack);

@@ -5,8 +5,8 @@
 pub(crate) mod log_lines;
 pub(crate) mod rack;
 
-use nimbus::client::Client;
-use nimbus::model::Nid;
+use nimbus::client::{Client, Hits, Query, QueryFilter};
+use nimbus::model::{Nid, Tick};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -290,6 +290,29 @@ impl Viewer {
                 _ => {}
             }
         }
+    }
+
+    /// Asks every server what is where, after this tick if one is named.
+    pub(crate) fn ask_servers(&mut self, at: Option<Tick>, queries: Vec<Query>) {
+        let filter = QueryFilter::default();
+        let text = match at {
+            Some(at) => self.client.query_servers_at(at, queries, filter),
+            None => self.client.query_servers(queries, filter),
+        };
+        self.socket.send(Message::text(text)).unwrap();
+    }
+
+    /// Takes what comes until so many questions are answered.
+    pub(crate) fn until_hits(&mut self, count: usize) -> Vec<Hits> {
+        let end = Instant::now() + PATIENCE;
+        let mut hits = Vec::new();
+        while hits.len() < count {
+            let refused = self.client.take_answers();
+            assert!(refused.is_empty() && Instant::now() < end, "{} of {count} answers; {refused:?}", hits.len());
+            self.take();
+            hits.extend(self.client.take_hits());
+        }
+        hits
     }
 
     /// The ids of all bodies that it sees.

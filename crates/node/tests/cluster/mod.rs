@@ -47,7 +47,7 @@ impl Cluster {
             match frame.to {
                 Address::Backup(region) => self.backups[usize::from(region.0)].handle(frame, &mut answers),
                 Address::Region(region) => self.pair.nodes[usize::from(region.0)].handle(frame),
-                Address::Gateway(_) => {}
+                Address::Gateway(_) => self.pair.to_gateway.push(frame),
             }
         }
         for frame in answers.into_iter().filter(&fate) {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::checkpoints::{Checkpoints, Filed};
-use crate::errand::{Census, Errand, ErrandDesk};
+use crate::errand::{Census, Errand, ErrandDesk, Places};
 use crate::ferry::Ferry;
 use crate::links::Links;
 use crate::mesh::Mesh;
@@ -54,18 +54,25 @@ impl Desk {
     /// Everything that operators may ask.
     pub(super) fn facts(&self, links: Links, mesh: Arc<Mesh>, experiments: bool) -> Facts {
         let (ready, figures, regions, census) = (self.clone(), self.clone(), self.clone(), self.clone());
-        let ticks = self.clone();
+        let (ticks, places) = (self.clone(), self.clone());
         let network = mesh.clone();
         let regions: Page = Box::new(move |_| Ok(regions.regions(network.stats().refusals)));
         let census: Page = Box::new(move |arguments| {
             let tick = arguments.get("tick").and_then(|tick| tick.parse().ok()).ok_or("say ?tick=NUMBER")?;
             Ok(json!(census.census(Tick(tick))))
         });
+        let places: Page = Box::new(move |arguments| {
+            let tick = arguments.get("tick").and_then(|tick| tick.parse().ok()).ok_or("say ?tick=NUMBER")?;
+            let mut places = places.ask_all(|answer| Errand::Places(Tick(tick), answer));
+            places.sort_by_key(|one: &Places| one.region);
+            Ok(json!(places))
+        });
         let ticks: Page = Box::new(move |arguments| {
             let after = arguments.get("after").and_then(|tick| tick.parse().ok()).ok_or("say ?after=TICK")?;
             Ok(ticks.ticks(Tick(after)))
         });
         let mut pages = BTreeMap::from([("/api/regions", regions), ("/api/census", census), ("/api/ticks", ticks)]);
+        pages.insert("/api/places", places);
         pages.extend(self.orders(experiments));
         Facts {
             unready: Box::new(move || {

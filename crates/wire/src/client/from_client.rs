@@ -1,11 +1,11 @@
 //! Text messages from a client: commands, parsed into values that cannot be wrong or into a reason for a person.
 
-use nimbus_model::{BodyDesc, JointDesc, Nid, Pose, Quat, Shape, Vec3, nearest};
+use nimbus_model::{BodyDesc, JointDesc, Nid, Pose, Quat, Shape, Tick, Vec3, nearest};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::fields::{Fields, flag, kind_of, nid, number, pose, sequence, shape, vec3, within};
-use super::query::{self, Query, QueryFilter};
+use super::query::{self, Authority, FilterText, Query, QueryFilter, QueryText};
 use super::{Overlay, TEXT_BYTES_MAX, Watch};
 use crate::command::join_problem;
 
@@ -138,6 +138,8 @@ pub enum FromClient {
         queries: Vec<Query>,
         /// Which bodies count for all of them.
         filter: QueryFilter,
+        /// Whose word the answers are to be.
+        authority: Authority,
     },
     /// From now on see what this view shows, and nothing else.
     Watch(Watch),
@@ -354,8 +356,12 @@ enum Ask<'a> {
         nid: String,
     },
     Query {
-        queries: &'a [Query],
-        filter: &'a QueryFilter,
+        queries: Vec<QueryText<'a>>,
+        filter: FilterText,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        authoritative: Option<bool>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        at: Option<Tick>,
     },
     Watch(Watch),
 }
@@ -383,7 +389,15 @@ impl<'a> From<&'a FromClient> for Ask<'a> {
             FromClient::Speed { factor } => Ask::Speed { factor: *factor },
             FromClient::Overlays { on } => Ask::Overlays { on },
             FromClient::Inspect { nid } => Ask::Inspect { nid: nid.to_string() },
-            FromClient::Query { queries, filter } => Ask::Query { queries, filter },
+            FromClient::Query { queries, filter, authority } => Ask::Query {
+                queries: queries.iter().map(QueryText::from).collect(),
+                filter: filter.into(),
+                authoritative: matches!(authority, Authority::Servers { .. }).then_some(true),
+                at: match authority {
+                    Authority::Servers { at } => *at,
+                    Authority::Gateway => None,
+                },
+            },
             FromClient::Watch(watch) => Ask::Watch(*watch),
         }
     }

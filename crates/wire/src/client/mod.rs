@@ -20,8 +20,8 @@ pub use body_card::{BodyCard, HandOver};
 pub use from_client::{ELEMENTS_MAX, FromClient, Parsed, Reject, SPEED_MAX, SPEED_MIN, STEP_TICKS_MAX, Spawn};
 pub use overlay::{BreachNews, Overlay};
 pub use query::{
-    Hit, Hits, NearestBody, OVERLAP_BODIES_MAX, Overlapping, QUERIES_MAX, QUERY_ELEMENTS_MAX, QUERY_RADIUS_MAX,
-    QUERY_REACH_MAX, Query, QueryAnswer, QueryFilter,
+    Authority, Hit, Hits, NearestBody, OVERLAP_BODIES_MAX, Overlapping, QUERIES_MAX, QUERY_ELEMENTS_MAX,
+    QUERY_RADIUS_MAX, QUERY_REACH_MAX, Query, QueryAnswer, QueryFilter,
 };
 pub use role::{ClientRole, NoRole};
 pub use stats::{NodeStats, WorldStats};

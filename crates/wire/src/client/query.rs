@@ -1,6 +1,6 @@
 //! Questions about what is where, and their answers.
 
-use nimbus_model::{Groups, Nid, Pose, Shape, Tick, Vec3};
+use nimbus_model::{Groups, Nid, Pose, Quat, RegionId, Shape, Tick, Vec3};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,8 +23,7 @@ pub const OVERLAP_BODIES_MAX: usize = 256;
 const KINDS: [&str; 4] = ["ray", "cast", "overlap", "nearest"];
 
 /// One question. Its numbers are finite, its direction has a length, its shape is sound and solid.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Query {
     /// What does a ray meet first?
     Ray {
@@ -40,7 +39,6 @@ pub enum Query {
         /// Its form.
         shape: Shape,
         /// Where it starts.
-        #[serde(flatten)]
         pose: Pose,
         /// Where it goes; of any length.
         direction: Vec3,
@@ -52,7 +50,6 @@ pub enum Query {
         /// Its form.
         shape: Shape,
         /// Where it is.
-        #[serde(flatten)]
         pose: Pose,
     },
     /// What is nearest to a place?
@@ -65,7 +62,7 @@ pub enum Query {
 }
 
 /// Which bodies count for a question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueryFilter {
     /// What never moves counts.
     pub statics: bool,
@@ -76,7 +73,6 @@ pub struct QueryFilter {
     /// Only bodies that a body of these groups would touch count.
     pub groups: Groups,
     /// This body does not count: the one that asks, for example.
-    #[serde(with = "nid_text::maybe", skip_serializing_if = "Option::is_none")]
     pub except: Option<Nid>,
 }
 
@@ -85,6 +81,19 @@ impl Default for QueryFilter {
     fn default() -> QueryFilter {
         QueryFilter { statics: true, bodies: true, sensors: false, groups: Groups::default(), except: None }
     }
+}
+
+/// Whose word the answers are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Authority {
+    /// The gateway's, at once: what it heard last.
+    #[default]
+    Gateway,
+    /// That of every server, after one tick that is to come.
+    Servers {
+        /// Which tick, if it matters; else one that comes soon.
+        at: Option<Tick>,
+    },
 }
 
 /// Where a ray or a moving shape first meets a body.
@@ -142,12 +151,77 @@ pub enum QueryAnswer {
 pub struct Hits {
     /// The client's number for it.
     pub seq: Option<u64>,
-    /// The tick that the places are of: that of the server of which least was heard.
+    /// The tick that the places are of: of the gateway's own answers, that of the server of which least was heard.
     pub tick: Tick,
     /// How many ticks ago that was.
     pub age: u64,
     /// One to each question.
     pub answers: Vec<QueryAnswer>,
+    /// Of answers of the servers: the regions whose bodies may be left out; none are when it is empty. `None` of the
+    /// gateway's own answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Vec<RegionId>>,
+}
+
+impl Query {
+    /// True when it is as the type promises; questions from clients always are.
+    pub(crate) fn is_sound(&self) -> bool {
+        let reaches = |max: f32| (0.0..=QUERY_REACH_MAX).contains(&max);
+        let points = |direction: Vec3| direction.is_finite() && direction.try_normalize().is_some();
+        match self {
+            Query::Ray { origin, direction, max } => origin.is_finite() && points(*direction) && reaches(*max),
+            Query::Cast { shape, pose, direction, max } => {
+                solid_problem(shape).is_none() && pose.is_valid() && points(*direction) && reaches(*max)
+            }
+            Query::Overlap { shape, pose } => solid_problem(shape).is_none() && pose.is_valid(),
+            Query::Nearest { position, max } => position.is_finite() && reaches(*max),
+        }
+    }
+}
+
+/// A question as it is written; borrowed, so that sending a shape does not copy it.
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum QueryText<'a> {
+    Ray { origin: Vec3, direction: Vec3, max: f32 },
+    Cast { shape: &'a Shape, position: Vec3, rotation: Quat, direction: Vec3, max: f32 },
+    Overlap { shape: &'a Shape, position: Vec3, rotation: Quat },
+    Nearest { position: Vec3, max: f32 },
+}
+
+impl<'a> From<&'a Query> for QueryText<'a> {
+    fn from(query: &'a Query) -> QueryText<'a> {
+        match query {
+            Query::Ray { origin, direction, max } => {
+                QueryText::Ray { origin: *origin, direction: *direction, max: *max }
+            }
+            Query::Cast { shape, pose: Pose { position, rotation }, direction, max } => {
+                QueryText::Cast { shape, position: *position, rotation: *rotation, direction: *direction, max: *max }
+            }
+            Query::Overlap { shape, pose: Pose { position, rotation } } => {
+                QueryText::Overlap { shape, position: *position, rotation: *rotation }
+            }
+            Query::Nearest { position, max } => QueryText::Nearest { position: *position, max: *max },
+        }
+    }
+}
+
+/// A filter as it is written.
+#[derive(Serialize)]
+pub(super) struct FilterText {
+    statics: bool,
+    bodies: bool,
+    sensors: bool,
+    groups: Groups,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    except: Option<String>,
+}
+
+impl From<&QueryFilter> for FilterText {
+    fn from(filter: &QueryFilter) -> FilterText {
+        let QueryFilter { statics, bodies, sensors, groups, except } = *filter;
+        FilterText { statics, bodies, sensors, groups, except: except.map(|nid| nid.to_string()) }
+    }
 }
 
 /// The fields of a `query`.
@@ -161,7 +235,20 @@ pub(super) fn parse(fields: &Fields) -> Result<FromClient, String> {
     let numbered = |(i, value)| one(value).map_err(|reason| format!("`queries[{i}]`: {reason}"));
     let queries = asked.iter().enumerate().map(numbered).collect::<Result<Vec<Query>, String>>()?;
     let filter = fields.get("filter").map_or(Ok(QueryFilter::default()), filter)?;
-    Ok(FromClient::Query { queries, filter })
+    Ok(FromClient::Query { queries, filter, authority: authority(fields)? })
+}
+
+fn authority(fields: &Fields) -> Result<Authority, String> {
+    let servers = fields.contains_key("authoritative") && flag(fields, "authoritative")?;
+    match fields.get("at") {
+        None if servers => Ok(Authority::Servers { at: None }),
+        None => Ok(Authority::Gateway),
+        Some(_) if !servers => Err("`at` is for questions to the servers: say `authoritative` as well".to_owned()),
+        Some(at) => match at.as_u64() {
+            Some(at) => Ok(Authority::Servers { at: Some(Tick(at)) }),
+            None => Err("`at` must be a tick: a whole number".to_owned()),
+        },
+    }
 }
 
 fn one(value: &Value) -> Result<Query, String> {
@@ -197,21 +284,27 @@ fn direction(fields: &Fields) -> Result<Vec3, String> {
 
 fn solid(fields: &Fields) -> Result<Shape, String> {
     let shape = shape(fields)?;
+    match solid_problem(&shape) {
+        Some(problem) => Err(problem),
+        None => Ok(shape),
+    }
+}
+
+/// Why a shape cannot be asked with.
+fn solid_problem(shape: &Shape) -> Option<String> {
     if shape.is_surface() {
-        return Err("`shape` has no inside; ask with a solid shape".to_owned());
+        return Some("`shape` has no inside; ask with a solid shape".to_owned());
     }
-    let elements = elements(&shape);
+    let elements = elements(shape);
     if elements > QUERY_ELEMENTS_MAX {
-        return Err(format!("`shape` has {elements} points and parts; in a question at most {QUERY_ELEMENTS_MAX}"));
+        return Some(format!("`shape` has {elements} points and parts; in a question at most {QUERY_ELEMENTS_MAX}"));
     }
-    if let Some(problem) = shape.problem() {
-        return Err(problem);
-    }
-    let radius = shape.bounding_radius();
-    if radius > QUERY_RADIUS_MAX {
-        return Err(format!("`shape` has a radius of {radius} m; in a question at most {QUERY_RADIUS_MAX} m"));
-    }
-    Ok(shape)
+    let radius = || {
+        let radius = shape.bounding_radius();
+        let text = format!("`shape` has a radius of {radius} m; in a question at most {QUERY_RADIUS_MAX} m");
+        (radius > QUERY_RADIUS_MAX).then_some(text)
+    };
+    shape.problem().or_else(radius)
 }
 
 fn filter(value: &Value) -> Result<QueryFilter, String> {

@@ -6,7 +6,9 @@ use proptest::prelude::*;
 fn parsed(queries: &str, more: &str) -> Result<(Vec<Query>, QueryFilter), String> {
     let text = format!(r#"{{"type":"query","seq":5,"queries":{queries}{more}}}"#);
     match FromClient::parse(&text) {
-        Ok(Parsed { seq: Some(5), command: FromClient::Query { queries, filter } }) => Ok((queries, filter)),
+        Ok(Parsed { seq: Some(5), command: FromClient::Query { queries, filter, authority: Authority::Gateway } }) => {
+            Ok((queries, filter))
+        }
         Ok(other) => panic!("{other:?}"),
         Err(reject) => Err(reject.reason),
     }
@@ -87,7 +89,7 @@ fn answers_are_those_of_the_protocol_page() {
         QueryAnswer::Overlap(Overlapping { bodies: vec![nid], total: 3 }),
         QueryAnswer::Nearest(Some(near)),
     ];
-    let message = ToClient::Hits(Hits { seq: Some(5), tick: Tick(1232), age: 2, answers });
+    let message = ToClient::Hits(Hits { seq: Some(5), tick: Tick(1232), age: 2, answers, missing: None });
     let text = concat!(
         r#"{"type":"hits","seq":5,"tick":1232,"age":2,"answers":["#,
         r#"{"ray":{"nid":"7.42","distance":4.5,"point":[0.0,1.0,0.0],"normal":[-1.0,0.0,0.0]}},{"cast":null},"#,
@@ -96,6 +98,36 @@ fn answers_are_those_of_the_protocol_page() {
     );
     assert_eq!(message.to_text(), text);
     assert_eq!(ToClient::parse(text), Ok(Some(message)));
+    for (missing, listed) in [(vec![], "[]"), (vec![RegionId(2)], "[2]")] {
+        let hits = Hits { seq: None, tick: Tick(9), age: 3, answers: vec![], missing: Some(missing) };
+        let text = format!(r#"{{"type":"hits","seq":null,"tick":9,"age":3,"answers":[],"missing":{listed}}}"#);
+        assert_eq!(ToClient::Hits(hits.clone()).to_text(), text);
+        assert_eq!(ToClient::parse(&text), Ok(Some(ToClient::Hits(hits))));
+    }
+}
+
+#[test]
+fn whose_word_the_answers_are_is_understood() {
+    let authority = |more: &str| {
+        let text = format!(r#"{{"type":"query","queries":[{{"nearest":{{"position":[0,0,0],"max":1}}}}]{more}}}"#);
+        match FromClient::parse(&text).map(|parsed| parsed.command) {
+            Ok(FromClient::Query { authority, .. }) => Ok(authority),
+            Ok(other) => panic!("{other:?}"),
+            Err(reject) => Err(reject.reason),
+        }
+    };
+    assert_eq!(authority(""), Ok(Authority::Gateway));
+    assert_eq!(authority(r#","authoritative":false"#), Ok(Authority::Gateway));
+    assert_eq!(authority(r#","authoritative":true"#), Ok(Authority::Servers { at: None }));
+    assert_eq!(authority(r#","authoritative":true,"at":1250"#), Ok(Authority::Servers { at: Some(Tick(1250)) }));
+    for (more, part) in [
+        (r#","authoritative":1"#, "true or false"),
+        (r#","at":1250"#, "say `authoritative`"),
+        (r#","authoritative":true,"at":-3"#, "whole number"),
+    ] {
+        let reason = authority(more).unwrap_err();
+        assert!(reason.contains(part), "{more}: {reason}");
+    }
 }
 
 fn any_query() -> impl Strategy<Value = Query> {
@@ -127,17 +159,22 @@ proptest! {
         flags in any::<[bool; 3]>(),
         groups in any::<(u32, u32)>(),
         except in any::<Option<u64>>(),
+        authority in prop_oneof![
+            Just(Authority::Gateway),
+            any::<Option<u64>>().prop_map(|at| Authority::Servers { at: at.map(Tick) }),
+        ],
     ) {
         let [statics, bodies, sensors] = flags;
         let groups = Groups { memberships: groups.0, filter: groups.1 };
         let filter = QueryFilter { statics, bodies, sensors, groups, except: except.map(Nid) };
-        let command = FromClient::Query { queries, filter };
+        let command = FromClient::Query { queries, filter, authority };
         prop_assert_eq!(FromClient::parse(&command.to_text(Some(3))), Ok(Parsed { seq: Some(3), command }));
     }
 
     #[test]
     fn damaged_questions_never_panic(query in any_query(), at in any::<prop::sample::Index>(), byte in 32u8..127) {
-        let command = FromClient::Query { queries: vec![query], filter: QueryFilter::default() };
+        let (filter, authority) = (QueryFilter::default(), Authority::Gateway);
+        let command = FromClient::Query { queries: vec![query], filter, authority };
         let mut text = command.to_text(Some(1)).into_bytes();
         let at = at.index(text.len());
         text[at] = byte;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-use super::FromClient;
+use super::{Authority, FromClient};
 
 /// The roles, each of which may do what those before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -27,6 +27,8 @@ impl ClientRole {
     /// The least role that may ask for this.
     pub fn needed_for(command: &FromClient) -> ClientRole {
         match command {
+            // It takes the time of every server.
+            FromClient::Query { authority: Authority::Servers { .. }, .. } => ClientRole::Player,
             FromClient::Overlays { .. }
             | FromClient::Inspect { .. }
             | FromClient::Query { .. }
@@ -90,6 +92,9 @@ mod tests {
         let needed = |text: &str| ClientRole::needed_for(&FromClient::parse(text).unwrap().command);
         assert_eq!(needed(r#"{"type":"inspect","nid":"0.1"}"#), ClientRole::Viewer);
         assert_eq!(needed(r#"{"type":"impulse","nid":"0.1","impulse":[0,1,0]}"#), ClientRole::Player);
+        let ray = r#""queries":[{"nearest":{"position":[0,0,0],"max":1}}]"#;
+        assert_eq!(needed(&format!(r#"{{"type":"query",{ray}}}"#)), ClientRole::Viewer);
+        assert_eq!(needed(&format!(r#"{{"type":"query","authoritative":true,{ray}}}"#)), ClientRole::Player);
         assert_eq!(needed(r#"{"type":"despawn","nid":"0.1"}"#), ClientRole::Builder);
         for text in [
             r#"{"type":"reset"}"#,
