@@ -420,7 +420,8 @@ impl Gateway {
             | Item::Accept { .. }
             | Item::Linkage(_)
             | Item::Seek(_)
-            | Item::Found(_) => counters.items_bad += 1,
+            | Item::Found(_)
+            | Item::Deed(_) => counters.items_bad += 1,
         });
     }
 
@@ -450,6 +451,7 @@ impl Gateway {
             FromClient::Overlays { on } => return self.choose_overlays(client, seq, on),
             FromClient::Inspect { nid } => return self.inspect(client, seq, nid),
             FromClient::Query { queries, filter } => return self.query(client, seq, &queries, &filter),
+            FromClient::Game { nid, payload } => self.owner(nid).map(|region| (region, Command::Game { nid, payload })),
         };
         if !self.may_command(client, seq) {
             return;

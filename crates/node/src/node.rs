@@ -1,6 +1,6 @@
 //! The server itself: its state and the order of things within a tick.
 
-use nimbus_model::{BodyDesc, Mixer, Motion, Nid, RegionId, Tick, World};
+use nimbus_model::{BodyDesc, Keepsake, Mixer, Motion, Nid, RegionId, Tick, World};
 use nimbus_physics::{PhysicsWorld, ScratchWorld};
 use nimbus_space::PartitionMap;
 use nimbus_wire::lane::RESEND_TICKS;
@@ -20,6 +20,7 @@ use crate::inbox::{Inbox, Input};
 use crate::log::TickLog;
 use crate::outbox::Outbox;
 use crate::pending::Pending;
+use crate::play::{Agenda, GameLog};
 use crate::recent::Recent;
 use crate::record_stream::RecordStream;
 use crate::reigns::Reigns;
@@ -139,6 +140,11 @@ pub struct Node {
     /// The last tick that the backup has, as the log says.
     pub(crate) kept: Tick,
     pub(crate) contacts: ContactLog,
+    /// What a game keeps with bodies that this server owns.
+    pub(crate) keepsakes: BTreeMap<Nid, Keepsake>,
+    pub(crate) game_log: GameLog,
+    #[serde(skip)]
+    pub(crate) agenda: Agenda,
     #[serde(skip)]
     pub(crate) stream: RecordStream,
     /// What the planted bug of stale seeds gives to every backup.
@@ -202,6 +208,9 @@ impl Node {
             injected: Vec::new(),
             kept: at,
             contacts: ContactLog::default(),
+            keepsakes: BTreeMap::new(),
+            game_log: GameLog::default(),
+            agenda: Agenda::default(),
             stream: RecordStream::default(),
             former_seed: None,
             log: Vec::new(),
@@ -339,6 +348,7 @@ impl Node {
         self.inject(tick);
         self.push_scripted(tick, tick, |_| true);
         self.step(probe);
+        self.play_turn();
         self.obey(inputs);
         self.link_up();
         self.apply_policy();
@@ -401,6 +411,8 @@ impl Node {
                 self.scratch = None;
                 self.pending = Pending::default();
                 self.recent = Recent::default();
+                self.keepsakes.clear();
+                self.agenda = Agenda::default();
                 self.linkages.clear();
                 self.hosted.clear();
                 self.departed.clear();
@@ -445,6 +457,7 @@ impl Node {
             (Address::Region(_), Item::Linkage(linkage)) => self.take_linkage(linkage),
             (Address::Region(region), Item::Seek(nid)) => self.answer_seek(region, nid),
             (Address::Region(region), Item::Found(nid)) => self.note_found(region, nid),
+            (Address::Region(_), Item::Deed(deed)) => self.see_to(deed),
             (_, Item::Order(order)) => self.carry_out(order),
             _ => self.counters.frames_void += 1,
         }
@@ -656,6 +669,11 @@ impl Node {
             mixer.word(nid.0);
             mixer.word(u64::from(epoch));
         }
+        for (nid, kept) in &self.keepsakes {
+            mixer.word(nid.0);
+            mixer.word(u64::from(kept.children));
+            mixer.bytes(kept.state.bytes());
+        }
         mixer.finish()
     }
 }
@@ -663,6 +681,6 @@ impl Node {
 /// An empty world as this server needs it.
 fn physics_of(config: &NodeConfig, world: &World, era: u16) -> PhysicsWorld {
     let mut physics = PhysicsWorld::new(world, era);
-    physics.report_contacts(config.contacts);
+    physics.report_contacts(config.contacts || config.game.is_some());
     physics
 }

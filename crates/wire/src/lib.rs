@@ -7,6 +7,7 @@ mod aura;
 mod breach;
 pub mod client;
 mod command;
+mod deed;
 mod frame;
 mod item;
 pub mod lane;
@@ -19,6 +20,7 @@ pub mod stream;
 pub use aura::{AURAS_PER_FRAME, Aura, AuraFrame};
 pub use breach::{Breach, Factor};
 pub use command::{ANCHOR_M_MAX, Command, CommandRef, Linkage, Order, Outcome, Sighting, join_problem};
+pub use deed::{Act, Deed};
 pub use frame::{Address, Content, DecodeError, FRAME_BYTES_MAX, Frame, GatewayId, LaneFrame};
 pub use item::{Claim, Item, Refusal, Transfer};
 pub use nimbus_model::StateUpdate;
@@ -32,4 +34,4 @@ pub use states::STATES_PER_FRAME;
 /// Raise it with every change after which an older process would misread a newer one or the other way round: the layout of
 /// a frame or of anything in it, what a field means, which content travels how, and what follows the magic and the version
 /// in the mesh's hello.
-pub const PROTOCOL_VERSION: u8 = 2;
+pub const PROTOCOL_VERSION: u8 = 3;

@@ -5,13 +5,14 @@ use super::manifest::{self, Use};
 use super::tree::Tree;
 
 /// A crate may depend only on those before it.
-const ORDER: [&str; 16] = [
+const ORDER: [&str; 17] = [
     "model",
     "scenes",
     "wire",
     "space",
     "physics",
     "node",
+    "harvest",
     "control",
     "gateway",
     "client",

@@ -9,6 +9,7 @@ mod collision;
 mod compression;
 mod control_schemes;
 mod failover;
+mod game;
 mod handover_latency;
 mod insertion_cost;
 mod link_throughput;
@@ -24,7 +25,7 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 20] = [
+pub(crate) const ALL: [Experiment; 21] = [
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
     aura_scalability::EXPERIMENT,
@@ -45,4 +46,5 @@ pub(crate) const ALL: [Experiment; 20] = [
     compression::EXPERIMENT,
     mirror_rays::EXPERIMENT,
     node_memory::EXPERIMENT,
+    game::EXPERIMENT,
 ];

@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::fields::{Fields, flag, kind_of, nid, number, pose, sequence, shape, vec3, within};
+use super::game;
 use super::query::{self, Query, QueryFilter};
 use super::{Overlay, TEXT_BYTES_MAX};
 use crate::command::join_problem;
@@ -139,6 +140,13 @@ pub enum FromClient {
         /// Which bodies count for all of them.
         filter: QueryFilter,
     },
+    /// Tell the game something about a body.
+    Game {
+        /// Which.
+        nid: Nid,
+        /// What, in the game's own words; at most [`nimbus_model::GAME_COMMAND_BYTES_MAX`].
+        payload: Vec<u8>,
+    },
 }
 
 /// A command with the number its sender gave it.
@@ -159,9 +167,9 @@ pub struct Reject {
     pub reason: String,
 }
 
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "spawn", "impulse", "despawn", "join", "reset", "scene", "pause", "step", "speed", "overlays", "inspect", "kill",
-    "query",
+    "query", "game",
 ];
 
 impl FromClient {
@@ -218,6 +226,7 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
         "inspect" => FromClient::Inspect { nid: nid(fields, "nid")? },
         "kill" => FromClient::Kill { server: within(fields, "server", 0.0, f32::from(u16::MAX))?.floor() as u16 },
         "query" => query::parse(fields)?,
+        "game" => FromClient::Game { nid: nid(fields, "nid")?, payload: game::payload(fields)? },
         unknown => {
             let shown: String = unknown.chars().take(40).collect();
             return Err(match nearest(unknown, KNOWN) {
@@ -354,6 +363,10 @@ enum Ask<'a> {
         queries: &'a [Query],
         filter: &'a QueryFilter,
     },
+    Game {
+        nid: String,
+        data: &'a [u8],
+    },
 }
 
 impl<'a> From<&'a FromClient> for Ask<'a> {
@@ -380,6 +393,7 @@ impl<'a> From<&'a FromClient> for Ask<'a> {
             FromClient::Overlays { on } => Ask::Overlays { on },
             FromClient::Inspect { nid } => Ask::Inspect { nid: nid.to_string() },
             FromClient::Query { queries, filter } => Ask::Query { queries, filter },
+            FromClient::Game { nid, payload } => Ask::Game { nid: nid.to_string(), data: payload },
         }
     }
 }

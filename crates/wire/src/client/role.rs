@@ -28,7 +28,7 @@ impl ClientRole {
     pub fn needed_for(command: &FromClient) -> ClientRole {
         match command {
             FromClient::Overlays { .. } | FromClient::Inspect { .. } | FromClient::Query { .. } => ClientRole::Viewer,
-            FromClient::Spawn(_) | FromClient::Impulse { .. } => ClientRole::Player,
+            FromClient::Spawn(_) | FromClient::Impulse { .. } | FromClient::Game { .. } => ClientRole::Player,
             FromClient::Despawn { .. } | FromClient::Join { .. } => ClientRole::Builder,
             FromClient::Reset
             | FromClient::Scene { .. }
