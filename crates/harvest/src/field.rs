@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Bots on a field.
 pub const BOTS: u32 = 24;
 /// Coins on a field, at any time but for those on their way.
-pub const COINS: u32 = 48;
+pub const COINS: u32 = 40;
 
 /// From the middle of the field to its edges, metres.
 pub(crate) const HALF: f32 = 40.0;

@@ -28,7 +28,7 @@ const GRIP: f32 = 8.0;
 /// A bot tries to have the speed it wants after this time, seconds.
 const REACTION_S: f32 = 0.15;
 /// How far a bot sees, metres.
-const SIGHT: f32 = 10.0;
+const SIGHT: f32 = 4.0;
 /// A bot that came so close to where it was going goes elsewhere, metres.
 const ARRIVED: f32 = 1.5;
 /// A bot that was sent somewhere does not look for coins for so many ticks.

@@ -145,7 +145,7 @@ pub enum Planted {
     ForgottenTouches,
     /// A body that arrives has forgotten what a game kept with it.
     ForgottenKeepsakes,
-    /// What a game says is told before the own backup has it.
+    /// What a game says is told at once, whatever the own backup has and a former process has told.
     EagerEvents,
 }
 

@@ -62,7 +62,9 @@ impl Node {
 
     /// Says up to which [`GameTick`] the shell has heard a former process of this region.
     pub fn game_events_heard(&mut self, upto: Tick) {
-        self.game_log.hear(upto);
+        if self.config.planted != Some(Planted::EagerEvents) {
+            self.game_log.hear(upto);
+        }
     }
 
     /// What the game keeps with a body that this server owns; empty when nothing.

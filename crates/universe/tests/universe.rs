@@ -106,7 +106,7 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
             &["durable", "one owner", "conservation", "bounded queues", "mirror", "one era", "one partition"]
         }
         Planted::ForgottenTouches => &["contact turns"],
-        // What there is to lose in these is a game's, and so is the rule: see `game.rs`.
+        // What there is to lose in these is a game's, and so is the rule: see `game.rs`, here and in `crates/node/tests`.
         Planted::ForgottenKeepsakes | Planted::EagerEvents => &[],
     }
 }
