@@ -47,8 +47,10 @@ impl Game for Toy {
                 // As far to the other side of the boundary as the parent is to this one.
                 let place = turn.body(body).map(|body| body.pose.position).unwrap_or_default();
                 let ball = BodyDesc { user_data: 1, ..BodyDesc::dynamic(Shape::ball(0.5)) };
-                let child =
-                    NewBody { state: nimbus_model::GameState::new(*b"born").unwrap(), ..NewBody::at(ball, -place) };
+                let child = NewBody {
+                    state: nimbus_model::GameState::new(*b"born").unwrap_or_default(),
+                    ..NewBody::at(ball, -place)
+                };
                 let born = turn.spawn(body, child)?;
                 turn.emit(born, 1, 0);
             }

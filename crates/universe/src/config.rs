@@ -10,6 +10,9 @@ use crate::control::{ControlConfig, ControlCounts};
 use crate::faults::{FaultCounts, Faults};
 use crate::network::{LinkModel, Nanos};
 
+/// Makes what a client tells a game about a body.
+pub type GameCommands = fn(&mut Rng) -> Vec<u8>;
+
 /// What a universe is made of. Two universes of the same configuration are the same, bit for bit.
 #[derive(Clone, Debug)]
 pub struct UniverseConfig {
@@ -50,7 +53,7 @@ pub struct UniverseConfig {
     /// The game that servers play.
     pub game: Option<Rules>,
     /// Makes what clients tell the game about a body now and then, if they do.
-    pub game_commands: Option<fn(&mut Rng) -> Vec<u8>>,
+    pub game_commands: Option<GameCommands>,
     /// Record each server's own CPU time per tick.
     pub measured: bool,
     /// Check everything, and replay the last part of the run from a snapshot.

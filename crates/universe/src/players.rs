@@ -4,6 +4,8 @@ use nimbus_client::Client;
 use nimbus_model::{JointDesc, JointKind, Rng, Shape, Vec3};
 use nimbus_wire::client::Spawn;
 
+use crate::config::GameCommands;
+
 /// How often a client does something, per tick.
 const ACTIVITY: f32 = 0.1;
 
@@ -12,11 +14,11 @@ pub(crate) struct Players {
     rng: Rng,
     active: bool,
     /// Makes what they tell a game, from random numbers of its own.
-    game: Option<(fn(&mut Rng) -> Vec<u8>, Rng)>,
+    game: Option<(GameCommands, Rng)>,
 }
 
 impl Players {
-    pub(crate) fn new(seed: u64, active: bool, game: Option<fn(&mut Rng) -> Vec<u8>>) -> Players {
+    pub(crate) fn new(seed: u64, active: bool, game: Option<GameCommands>) -> Players {
         Players { rng: Rng::stream(seed, 5), active, game: game.map(|make| (make, Rng::stream(seed, 8))) }
     }
 
