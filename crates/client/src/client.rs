@@ -376,6 +376,11 @@ impl Client {
         self.command(&FromClient::Join { one, two, joint })
     }
 
+    /// Tells the game of the world something about a body.
+    pub fn game(&mut self, nid: Nid, payload: &[u8]) -> String {
+        self.command(&FromClient::Game { nid, payload: payload.to_vec() })
+    }
+
     /// Loads the present world again.
     pub fn reset(&mut self) -> String {
         self.command(&FromClient::Reset)

@@ -477,7 +477,8 @@ impl Gateway {
             | Item::Accept { .. }
             | Item::Linkage(_)
             | Item::Seek(_)
-            | Item::Found(_) => counters.items_bad += 1,
+            | Item::Found(_)
+            | Item::Deed(_) => counters.items_bad += 1,
         });
     }
 
@@ -513,6 +514,7 @@ impl Gateway {
                 return self.ask_servers((client, seq), (queries, filter), at);
             }
             FromClient::Watch(watch) => return self.watch(client, seq, &watch),
+            FromClient::Game { nid, payload } => self.owner(nid).map(|region| (region, Command::Game { nid, payload })),
         };
         if !self.may_command(client, seq) {
             return;

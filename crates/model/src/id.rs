@@ -13,6 +13,8 @@ pub struct Origin(pub u16);
 impl Origin {
     /// Bodies described by the world: those it starts with and those its injections add.
     pub const WORLD: Origin = Origin(0);
+    /// Bodies that a game makes in the name of others. Control never hands it out.
+    pub const GAME: Origin = Origin(u16::MAX);
 }
 
 /// The name of a body, given once at birth and kept until death, whichever server owns it.

@@ -236,6 +236,7 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
         checkpoints,
         restored,
         scenes,
+        play: None,
     };
     let secret = file.access.as_ref().map(|access| beside(&access.secret));
     let anonymous = file.access.as_ref().and_then(|access| access.anonymous);

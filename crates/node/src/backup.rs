@@ -8,6 +8,7 @@ use nimbus_model::{Origin, RegionId, Tick};
 use nimbus_wire::{Address, Commit, Content, Frame, Kept, Piece, PieceKind, Records};
 
 use crate::config::Planted;
+use crate::game::Rules;
 use crate::log::TickLog;
 use crate::node::Node;
 
@@ -45,6 +46,7 @@ pub struct Backup {
     life: u32,
     epoch: u32,
     planted: Option<Planted>,
+    rules: Option<Rules>,
     /// Everything up to this piece is kept.
     upto: u64,
     snapshot: Option<(Tick, Vec<u8>)>,
@@ -65,6 +67,7 @@ impl Backup {
             life,
             epoch,
             planted,
+            rules: None,
             upto: 0,
             snapshot: None,
             ticks: Vec::new(),
@@ -73,6 +76,11 @@ impl Backup {
             bytes: 0,
             counters: BackupCounters::default(),
         }
+    }
+
+    /// The same for a region where a game is played: its records mean something only by the rules.
+    pub fn with_rules(self, rules: Option<Rules>) -> Backup {
+        Backup { rules, ..self }
     }
 
     /// Takes a frame and answers it. Frames of any other life of the region are void: that is what silences a process
@@ -129,6 +137,7 @@ impl Backup {
         let (_, snapshot) = self.snapshot.as_ref().ok_or(PromoteError::NotSeeded(self.region))?;
         let unusable = |what: String| PromoteError::Unusable(self.region, what);
         let mut node = Node::restore(snapshot).map_err(|error| unusable(error.to_string()))?;
+        node.play(self.rules.clone());
         for (tick, bytes) in &self.ticks {
             let entry = TickLog::decode(bytes).filter(|entry| entry.tick == *tick);
             node.replay(&entry.ok_or_else(|| unusable(format!("the record of tick {tick} is damaged")))?);

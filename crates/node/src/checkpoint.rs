@@ -5,11 +5,11 @@
 //! part of it: with that, every body is found exactly once, also one that was under way; and where two contributions do
 //! not fit together, because one server was ahead of the other, it shows, and another tick has to be tried.
 
-use nimbus_model::{Group, Member, Nid, RegionId, Tick, World, coding};
+use nimbus_model::{Group, Keepsake, Member, Nid, RegionId, Tick, World, coding};
 use nimbus_physics::{Copied, Pressure};
 use nimbus_space::PartitionMap;
 use nimbus_wire::ask::LaneMarks;
-use nimbus_wire::{Address, Item, Transfer, decode_group, encode_group};
+use nimbus_wire::{Act, Address, Claim, Item, Transfer, decode_group, encode_group};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub struct Part {
     bodies: Group,
     /// The epoch of each body, in their order.
     epochs: Vec<u32>,
+    /// What a game keeps with some of them.
+    keepsakes: Vec<(Nid, Keepsake)>,
     under_way: Vec<UnderWay>,
     lanes: Vec<LaneMarks>,
 }
@@ -63,6 +65,9 @@ pub struct Contribution {
     loaded_at: Tick,
     copied: Copied,
     hosted: Reigns,
+    /// Bodies that a game has ordered and that are to appear here.
+    unborn: Vec<Member>,
+    keepsakes: BTreeMap<Nid, Keepsake>,
     under_way: Vec<UnderWay>,
     lanes: Vec<LaneMarks>,
 }
@@ -70,11 +75,14 @@ pub struct Contribution {
 impl Contribution {
     /// Puts it in order. The server that wrote it has no time for that; any thread has.
     pub fn into_part(self) -> Part {
-        let Contribution { region, tick, era, loaded_at, copied, hosted, under_way, lanes } = self;
+        let Contribution { region, tick, era, loaded_at, copied, hosted, unborn, keepsakes, under_way, lanes } = self;
         let mut bodies = copied.into_group();
         bodies.members.retain(|member| hosted.contains(member.nid));
+        bodies.members.extend(unborn.into_iter().filter(|member| !hosted.contains(member.nid)));
+        bodies.sort();
         let epochs = bodies.members.iter().map(|member| hosted.get(member.nid).unwrap_or(1)).collect();
-        Part { region, tick, era, loaded_at, bodies, epochs, under_way, lanes }
+        let keepsakes = keepsakes.into_iter().collect();
+        Part { region, tick, era, loaded_at, bodies, epochs, keepsakes, under_way, lanes }
     }
 }
 
@@ -88,6 +96,7 @@ struct Stored {
     #[serde(with = "serde_bytes")]
     bodies: Vec<u8>,
     epochs: Vec<u32>,
+    keepsakes: Vec<(Nid, Keepsake)>,
     under_way: Vec<UnderWay>,
     lanes: Vec<LaneMarks>,
 }
@@ -145,6 +154,7 @@ impl Part {
             loaded_at,
             bodies: encode_group(bodies),
             epochs: self.epochs.clone(),
+            keepsakes: self.keepsakes.clone(),
             under_way: self.under_way.clone(),
             lanes: self.lanes.clone(),
         })
@@ -153,12 +163,12 @@ impl Part {
     /// The part of a region from where it was stored.
     pub fn decode(of: RegionId, bytes: &[u8]) -> Result<Part, CheckpointError> {
         let stored: Stored = coding::read(bytes).map_err(|_| CheckpointError::Damaged(of))?;
-        let Stored { region, tick, era, loaded_at, bodies, epochs, under_way, lanes } = stored;
+        let Stored { region, tick, era, loaded_at, bodies, epochs, keepsakes, under_way, lanes } = stored;
         let bodies = decode_group(&bodies).map_err(|_| CheckpointError::Damaged(of))?;
         if region != of || bodies.members.len() != epochs.len() {
             return Err(CheckpointError::Damaged(of));
         }
-        Ok(Part { region, tick, era, loaded_at, bodies, epochs, under_way, lanes })
+        Ok(Part { region, tick, era, loaded_at, bodies, epochs, keepsakes, under_way, lanes })
     }
 
     fn lane(&self, peer: RegionId) -> LaneMarks {
@@ -180,6 +190,7 @@ pub struct Checkpoint {
     pub loaded_at: Tick,
     bodies: Group,
     epochs: BTreeMap<Nid, u32>,
+    keepsakes: BTreeMap<Nid, Keepsake>,
 }
 
 impl Checkpoint {
@@ -200,9 +211,10 @@ impl Checkpoint {
             return Err(CheckpointError::OtherTick(odd.region));
         }
         let (tick, era, loaded_at) = moment(first);
-        let bodies = Group::default();
-        let mut whole = Checkpoint { world, era, tick, loaded_at, bodies, epochs: BTreeMap::new() };
+        let (bodies, epochs, keepsakes) = (Group::default(), BTreeMap::new(), BTreeMap::new());
+        let mut whole = Checkpoint { world, era, tick, loaded_at, bodies, epochs, keepsakes };
         for part in parts {
+            whole.keepsakes.extend(part.keepsakes.iter().cloned());
             whole.add(part.bodies.clone(), part.epochs.iter().copied())?;
             for lanes in &part.lanes {
                 let mark = by_region.get(&lanes.peer).map_or(0, |peer| peer.lane(part.region).mark);
@@ -219,6 +231,7 @@ impl Checkpoint {
                     if group.members.len() != transfer.claims.len() {
                         return Err(CheckpointError::Damaged(part.region));
                     }
+                    whole.keepsakes.extend(transfer.keepsakes.iter().cloned());
                     whole.add(group, transfer.claims.iter().map(|claim| claim.body_epoch))?;
                 }
             }
@@ -242,6 +255,11 @@ impl Checkpoint {
     /// Every body of it, in order of id.
     pub fn nids(&self) -> impl ExactSizeIterator<Item = Nid> {
         self.epochs.keys().copied()
+    }
+
+    /// What a game kept with a body; empty when nothing.
+    pub fn game_state(&self, nid: Nid) -> &[u8] {
+        self.keepsakes.get(&nid).map_or(&[], |kept| kept.state.bytes())
     }
 
     /// Every body with what it was doing, in order of id.
@@ -271,8 +289,26 @@ impl Node {
             (Address::Region(to), Item::Transfer(transfer)) => {
                 Some(UnderWay { to, sequence, transfer: transfer.clone() })
             }
+            (Address::Region(to), Item::Deed(deed)) => {
+                let (member, keepsake) = born(&deed.act)?;
+                let claims = vec![Claim { nid: member.nid, body_epoch: 1, restless: false }];
+                let (keepsakes, payload) = (vec![(member.nid, keepsake)], encode_group(&Group::of(vec![member])));
+                let transfer =
+                    Transfer { tick: self.now, claims, payload, obeyed: Vec::new(), returned: None, keepsakes };
+                Some(UnderWay { to, sequence, transfer })
+            }
             _ => None,
         });
+        let (unborn, theirs): (Vec<Member>, Vec<(Nid, Keepsake)>) = self
+            .unborn()
+            .filter_map(born)
+            .map(|(member, keepsake)| {
+                let nid = member.nid;
+                (member, (nid, keepsake))
+            })
+            .unzip();
+        let mut keepsakes = self.keepsakes.clone();
+        keepsakes.extend(theirs);
         Contribution {
             region: self.region(),
             tick: self.now,
@@ -280,6 +316,8 @@ impl Node {
             loaded_at: self.loaded_at,
             copied: self.physics.copy(draft.pressure),
             hosted: self.hosted.clone(),
+            unborn,
+            keepsakes,
             under_way: under_way.collect(),
             lanes: self.lane_marks(),
         }
@@ -319,6 +357,14 @@ impl Node {
         let stays = |nid: Nid| ours.contains(&nid) || !from.epochs.contains_key(&nid);
         here.contacts.extend(from.bodies.contacts.iter().filter(|touch| stays(touch.a) && stays(touch.b)).cloned());
         node.bear(here, |nid| from.epochs.get(&nid).copied().unwrap_or(1));
+        let kept = from.keepsakes.iter().filter(|(nid, _)| node.hosted.contains(**nid));
+        node.keepsakes = kept.map(|(nid, kept)| (*nid, kept.clone())).collect();
         node
     }
+}
+
+/// The body that an act of a game brings into being, and what the game keeps with it.
+fn born(act: &Act) -> Option<(Member, Keepsake)> {
+    let Act::Birth { nid, desc, motion, keepsake } = act else { return None };
+    Some((Member { nid: *nid, desc: desc.clone(), motion: *motion }, keepsake.clone()))
 }

@@ -4,6 +4,8 @@ use nimbus_model::{Origin, RegionId};
 use nimbus_wire::GatewayId;
 use serde::{Deserialize, Serialize};
 
+use crate::game::Rules;
+
 /// Who should own what. How a body moves is one mechanism; this only decides when and where to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
@@ -145,11 +147,15 @@ pub enum Planted {
     LateAnswers,
     /// Questions for one tick are answered without the bodies that are under way.
     AnswersWithoutUnderWay,
+    /// A body that arrives has forgotten what a game kept with it.
+    ForgottenKeepsakes,
+    /// What a game says is told at once, whatever the own backup has and a former process has told.
+    EagerEvents,
 }
 
 impl Planted {
     /// All that break a rule which every simulated run is held to, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 22] = [
+    pub const ALL: [(&'static str, Planted); 24] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),
         ("keep-on-grant", Planted::KeepOnGrant),
@@ -172,6 +178,8 @@ impl Planted {
         ("stale-seed", Planted::StaleSeed),
         ("backup-reorders", Planted::BackupReorders),
         ("forgotten-touches", Planted::ForgottenTouches),
+        ("forgotten-keepsakes", Planted::ForgottenKeepsakes),
+        ("eager-events", Planted::EagerEvents),
     ];
 }
 
@@ -204,6 +212,9 @@ pub struct NodeConfig {
     pub contacts: bool,
     /// A mistake on purpose.
     pub planted: Option<Planted>,
+    /// The game that is played. Not part of a snapshot, which has only what the game keeps with bodies.
+    #[serde(skip)]
+    pub game: Option<Rules>,
 }
 
 impl NodeConfig {
@@ -223,6 +234,7 @@ impl NodeConfig {
             snapshot_ticks: 240,
             contacts: false,
             planted: None,
+            game: None,
         }
     }
 }

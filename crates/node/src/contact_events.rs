@@ -5,24 +5,18 @@
 //! receiver under the tick at which it happened. What does not travel has ended: a body died, or it was given away while
 //! what it touched stayed. Then the receiver tells of a new beginning if the two meet there again.
 //!
-//! With a backup, nothing is told before the backup has the tick at which the server learned of it. A process that
-//! takes over has lived through the same ticks and holds the same touches back; a shell that tells it how far it had
-//! heard its predecessor hears of each exactly once.
+//! With a backup, nothing is told before it is certain; see `withheld.rs`.
 
 use nimbus_model::{Group, Nid, Tick};
 use nimbus_physics::ContactEvent;
 use nimbus_wire::{Transfer, decode_group};
 use serde::{Deserialize, Serialize};
-use std::collections::VecDeque;
 
 use crate::node::Node;
+use crate::withheld::{Limits, Withheld};
 
-/// Touches that one tick may tell of. A crowd that falls down at once stays below it.
-const PER_TICK_MAX: usize = 16_384;
-/// Touches held back until the backup has them.
-const HELD_MAX: usize = 1 << 18;
-/// Touches that wait for a shell that does not ask; beyond that the oldest are dropped.
-const READY_MAX: usize = 1 << 18;
+/// How many touches there may be. A crowd that falls down at once stays below what one tick may tell of.
+const LIMITS: Limits = Limits { per_tick: 16_384, held: 1 << 18, ready: 1 << 18 };
 
 /// What two bodies did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -57,20 +51,8 @@ pub struct ContactTick {
     pub left_out: u64,
 }
 
-/// Touches on their way to the shell. What is held back is part of a snapshot, since a successor must hold it, too.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct ContactLog {
-    /// By tick; what the backup does not have yet.
-    held: VecDeque<ContactTick>,
-    held_count: usize,
-    #[serde(skip)]
-    ready: VecDeque<ContactTick>,
-    #[serde(skip)]
-    ready_count: usize,
-    /// Up to this tick the shell has heard everything.
-    #[serde(skip)]
-    heard: Tick,
-}
+/// Touches on their way to the shell.
+pub(crate) type ContactLog = Withheld<Contact>;
 
 impl Contact {
     /// An event of the engine at a tick.
@@ -86,26 +68,31 @@ impl Node {
     /// Call it after every tick and before [`Node::emit`]: then nothing is lost with the process. A world that is
     /// loaded anew ends no touch; its bodies have other ids.
     pub fn take_contacts(&mut self) -> Vec<ContactTick> {
-        let ContactLog { ready, ready_count, heard, .. } = &mut self.contacts;
-        *ready_count = 0;
-        let ready: Vec<ContactTick> = ready.drain(..).filter(|told| told.tick > *heard).collect();
-        *heard = ready.last().map_or(*heard, |told| told.tick);
-        ready
+        let told = self.contacts.take().into_iter();
+        told.map(|told| ContactTick { tick: told.tick, contacts: told.entries, left_out: told.left_out }).collect()
     }
 
     /// Says up to which [`ContactTick`] the shell has heard a former process of this region, so that a server that took
     /// over tells nothing twice. What the former process still has to tell is void from then on.
     pub fn contacts_heard(&mut self, upto: Tick) {
-        self.contacts.heard = self.contacts.heard.max(upto);
+        self.contacts.hear(upto);
+    }
+
+    /// True when somebody wants to know of touches.
+    pub(crate) fn wants_contacts(&self) -> bool {
+        self.config.contacts || self.config.game.is_some()
     }
 
     /// Notes touches that began or ended.
     pub(crate) fn note_contacts(&mut self, contacts: impl IntoIterator<Item = Contact>) {
-        if !self.config.contacts {
-            return;
-        }
         for contact in contacts {
-            if self.contacts.note(self.now, contact) {
+            if contact.kind == ContactKind::Began && self.config.game.is_some() {
+                self.agenda.contacts.push(contact);
+            }
+            if !self.config.contacts {
+                continue;
+            }
+            if self.contacts.note(self.now, contact, LIMITS) {
                 match contact.kind {
                     ContactKind::Began => self.counters.contacts_began += 1,
                     ContactKind::Ended => self.counters.contacts_ended += 1,
@@ -118,7 +105,7 @@ impl Node {
 
     /// Notes what the step just made has reported.
     pub(crate) fn note_step_contacts(&mut self) {
-        if self.config.contacts {
+        if self.wants_contacts() {
             let now = self.now;
             let events = self.physics.last_report().contacts.clone();
             self.note_contacts(events.into_iter().map(|event| Contact::of(now, event)));
@@ -158,94 +145,7 @@ impl Node {
     /// Makes ready what is certain. How far the backup has come is an input of the tick, so a replay does the same.
     pub(crate) fn release_contacts(&mut self) {
         let certain = if self.config.durable { self.kept } else { self.now };
-        self.contacts.release(certain);
-    }
-}
-
-impl ContactLog {
-    /// False when there is no room.
-    fn note(&mut self, now: Tick, contact: Contact) -> bool {
-        let full = self.held_count >= HELD_MAX;
-        if !full && self.held.back().is_none_or(|last| last.tick != now) {
-            self.held.push_back(ContactTick { tick: now, ..ContactTick::default() });
-        }
-        let Some(last) = self.held.back_mut() else { return false };
-        if full || last.contacts.len() >= PER_TICK_MAX {
-            last.left_out += 1;
-            return false;
-        }
-        last.contacts.push(contact);
-        self.held_count += 1;
-        true
-    }
-
-    fn release(&mut self, certain: Tick) {
-        while let Some(told) = self.held.pop_front_if(|told| told.tick <= certain) {
-            self.held_count -= told.contacts.len();
-            self.ready_count += told.contacts.len();
-            self.ready.push_back(told);
-        }
-        while self.ready_count > READY_MAX
-            && let Some(dropped) = self.ready.pop_front()
-        {
-            self.ready_count -= dropped.contacts.len();
-            if let Some(next) = self.ready.front_mut() {
-                next.left_out += dropped.left_out + dropped.contacts.len() as u64;
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn contact(tick: u64) -> Contact {
-        Contact { tick: Tick(tick), one: Nid(1), two: Nid(2), kind: ContactKind::Began }
-    }
-
-    #[test]
-    fn what_is_held_is_released_by_tick() {
-        let mut log = ContactLog::default();
-        for tick in [3, 3, 4, 7] {
-            assert!(log.note(Tick(tick), contact(tick)));
-        }
-        log.release(Tick(2));
-        assert!(log.ready.is_empty());
-        log.release(Tick(5));
-        assert_eq!(
-            log.ready.iter().map(|told| (told.tick.0, told.contacts.len())).collect::<Vec<_>>(),
-            [(3, 2), (4, 1)]
-        );
-        assert_eq!((log.held_count, log.ready_count), (1, 3));
-    }
-
-    #[test]
-    fn a_tick_tells_of_so_many_and_counts_the_rest() {
-        let mut log = ContactLog::default();
-        let noted = (0..PER_TICK_MAX + 5).filter(|_| log.note(Tick(1), contact(1))).count();
-        assert_eq!((noted, log.held[0].left_out), (PER_TICK_MAX, 5));
-        assert!(log.note(Tick(2), contact(2)), "the next tick has room again");
-    }
-
-    #[test]
-    fn neither_a_silent_backup_nor_a_shell_that_never_asks_fills_the_memory() {
-        let mut log = ContactLog::default();
-        let per_tick = 100;
-        let ticks = 2 * (HELD_MAX.max(READY_MAX) / per_tick) as u64;
-        for tick in 1..=ticks {
-            (0..per_tick).for_each(|_| _ = log.note(Tick(tick), contact(tick)));
-        }
-        assert_eq!(log.held_count, HELD_MAX);
-        let told = |log: &VecDeque<ContactTick>| log.iter().map(|told| told.left_out).sum::<u64>();
-        assert_eq!(told(&log.held) + HELD_MAX as u64, ticks * per_tick as u64);
-
-        let mut log = ContactLog::default();
-        for tick in 1..=ticks {
-            (0..per_tick).for_each(|_| assert!(log.note(Tick(tick), contact(tick))));
-            log.release(Tick(tick));
-        }
-        assert!(log.held.is_empty() && log.ready_count <= READY_MAX);
-        assert_eq!(told(&log.ready) + log.ready_count as u64, ticks * per_tick as u64, "what was dropped is said");
+        self.contacts.release(certain, LIMITS);
+        self.release_game_events(certain);
     }
 }

@@ -64,6 +64,12 @@ pub struct Counters {
     pub contacts_ended: u64,
     /// Touches that began or ended and were left out, because there were too many in one tick or in all.
     pub contacts_left_out: u64,
+    /// Things that a game said.
+    pub game_events: u64,
+    /// Things that a game wanted to do or say beyond its limits.
+    pub game_refused: u64,
+    /// Acts of a game that came to nothing: no room for a body, or a body that could not be found.
+    pub deeds_lost: u64,
     /// News for a gateway dropped because it did not keep up.
     pub feed_dropped: u64,
     /// Batches of questions answered after the tick they were for.

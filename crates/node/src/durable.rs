@@ -139,6 +139,7 @@ impl Node {
         self.take_log();
         // What was certain by then, the former process has handed out.
         self.take_contacts();
+        self.take_game_events();
         self.moved.clear();
         self.outbox.resume();
         self.stream = RecordStream::after(life);

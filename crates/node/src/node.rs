@@ -1,6 +1,6 @@
 //! The server itself: its state and the order of things within a tick.
 
-use nimbus_model::{BodyDesc, Mixer, Motion, Nid, RegionId, Tick, World};
+use nimbus_model::{BodyDesc, Keepsake, Mixer, Motion, Nid, RegionId, Tick, World};
 use nimbus_physics::{PhysicsWorld, ScratchWorld};
 use nimbus_space::PartitionMap;
 use nimbus_wire::lane::RESEND_TICKS;
@@ -21,6 +21,7 @@ use crate::inbox::{Inbox, Input};
 use crate::log::TickLog;
 use crate::outbox::Outbox;
 use crate::pending::Pending;
+use crate::play::{Agenda, GameLog};
 use crate::recent::Recent;
 use crate::record_stream::RecordStream;
 use crate::reigns::Reigns;
@@ -143,6 +144,11 @@ pub struct Node {
     /// The last tick that the backup has, as the log says.
     pub(crate) kept: Tick,
     pub(crate) contacts: ContactLog,
+    /// What a game keeps with bodies that this server owns.
+    pub(crate) keepsakes: BTreeMap<Nid, Keepsake>,
+    pub(crate) game_log: GameLog,
+    #[serde(skip)]
+    pub(crate) agenda: Agenda,
     #[serde(skip)]
     pub(crate) stream: RecordStream,
     /// What the planted bug of stale seeds gives to every backup.
@@ -207,6 +213,9 @@ impl Node {
             injected: Vec::new(),
             kept: at,
             contacts: ContactLog::default(),
+            keepsakes: BTreeMap::new(),
+            game_log: GameLog::default(),
+            agenda: Agenda::default(),
             stream: RecordStream::default(),
             former_seed: None,
             log: Vec::new(),
@@ -346,6 +355,7 @@ impl Node {
         self.inject(tick);
         self.push_scripted(tick, tick, |_| true);
         self.step(probe);
+        self.play_turn();
         self.obey(inputs);
         self.link_up();
         self.apply_policy();
@@ -410,6 +420,8 @@ impl Node {
                 self.asked = Asked::default();
                 self.pending = Pending::default();
                 self.recent = Recent::default();
+                self.keepsakes.clear();
+                self.agenda = Agenda::default();
                 self.linkages.clear();
                 self.hosted.clear();
                 self.departed.clear();
@@ -454,6 +466,7 @@ impl Node {
             (Address::Region(_), Item::Linkage(linkage)) => self.take_linkage(linkage),
             (Address::Region(region), Item::Seek(nid)) => self.answer_seek(region, nid),
             (Address::Region(region), Item::Found(nid)) => self.note_found(region, nid),
+            (Address::Region(_), Item::Deed(deed)) => self.see_to(deed),
             (_, Item::Order(order)) => self.carry_out(order),
             _ => self.counters.frames_void += 1,
         }
@@ -665,6 +678,11 @@ impl Node {
             mixer.word(nid.0);
             mixer.word(u64::from(epoch));
         }
+        for (nid, kept) in &self.keepsakes {
+            mixer.word(nid.0);
+            mixer.word(u64::from(kept.children));
+            mixer.bytes(kept.state.bytes());
+        }
         mixer.finish()
     }
 }
@@ -672,6 +690,6 @@ impl Node {
 /// An empty world as this server needs it.
 fn physics_of(config: &NodeConfig, world: &World, era: u16) -> PhysicsWorld {
     let mut physics = PhysicsWorld::new(world, era);
-    physics.report_contacts(config.contacts);
+    physics.report_contacts(config.contacts || config.game.is_some());
     physics
 }

@@ -19,7 +19,9 @@ impl Node {
                 let at = self.map.region_at(motion.pose.position);
                 (at != self.config.region).then_some(at)
             }
-            Command::Push { .. } | Command::Despawn { .. } | Command::Join { .. } => self.whereabouts(&order.command),
+            Command::Push { .. } | Command::Despawn { .. } | Command::Join { .. } | Command::Game { .. } => {
+                self.whereabouts(&order.command)
+            }
         };
         match destination {
             Some(to) => self.pass_on(order, to),
@@ -58,6 +60,7 @@ impl Node {
             Command::Push { nid, impulse } => self.push(nid, impulse),
             Command::Despawn { nid } => self.despawn(nid),
             Command::Join { one, two, joint } => return self.begin_linkage(by, one, two, joint),
+            Command::Game { nid, payload } => return self.note_game_command(by, nid, payload),
         };
         if let Some(nid) = target.filter(|nid| self.hosted.contains(*nid) && outcome == Outcome::Done(*nid)) {
             self.recent.note(nid, by);
@@ -91,7 +94,7 @@ impl Node {
         }
     }
 
-    fn push(&mut self, nid: Nid, impulse: Vec3) -> Outcome {
+    pub(crate) fn push(&mut self, nid: Nid, impulse: Vec3) -> Outcome {
         if !impulse.is_finite() {
             return Outcome::Refused("the impulse is not a number".to_owned());
         }
@@ -130,6 +133,7 @@ impl Node {
         self.physics.remove(&[nid]);
         self.end_contacts(touches);
         self.recent.take(nid);
+        self.keepsakes.remove(&nid);
         self.seam.drop_body(nid);
         self.report(nid, body_epoch, EventKind::Died(cause));
         if self.config.planted != Some(Planted::SilentDeath) {

@@ -2,7 +2,7 @@
 //! effect only when everybody near has had the time to hear of it.
 
 use nimbus_model::{BodyDesc, Extent, Motion, Nid, RegionId, Tick, Vec3};
-use nimbus_wire::{Aura, Command, CommandRef, Order};
+use nimbus_wire::{Act, Aura, Command, CommandRef, Deed, Order};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,6 +20,8 @@ enum Waiting {
     Spawn { nid: Nid, desc: Arc<BodyDesc>, motion: Motion, by: CommandRef },
     /// A push to come.
     Push(Order),
+    /// What a game does.
+    Deed(Deed),
 }
 
 /// Commands that wait for their tick, in the order in which they came.
@@ -40,7 +42,7 @@ impl Node {
         let position = match &order.command {
             Command::Spawn { motion, .. } => Some(motion.pose.position),
             Command::Push { nid, .. } => self.physics.view(*nid).map(|body| body.pose.position),
-            Command::Despawn { .. } | Command::Join { .. } => None,
+            Command::Despawn { .. } | Command::Join { .. } | Command::Game { .. } => None,
         };
         let waits = position.is_some_and(|position| self.is_near_seam(position));
         if !waits || self.pending.waiting.len() >= PENDING_MAX {
@@ -58,6 +60,40 @@ impl Node {
         true
     }
 
+    /// Keeps what a game does for later if it must wait; else it comes back. A body that is to appear always waits, for the
+    /// next tick at least.
+    pub(crate) fn defer_deed(&mut self, deed: Deed) -> Option<Deed> {
+        let (position, birth) = match &deed.act {
+            Act::Birth { desc, motion, .. } => {
+                self.seam.largest_m = self.seam.largest_m.max(desc.shape.bounding_radius());
+                (Some(motion.pose.position), true)
+            }
+            Act::Push { nid, .. } | Act::Velocity { nid, .. } => {
+                (self.physics.view(*nid).map(|body| body.pose.position), false)
+            }
+        };
+        let near = position.is_some_and(|position| self.is_near_seam(position));
+        let full = self.pending.waiting.len() >= PENDING_MAX;
+        if birth && full {
+            self.counters.deeds_lost += 1;
+            return None;
+        }
+        if full || !(near || birth) {
+            return Some(deed);
+        }
+        let wait = if near { 2 * self.horizon.legs } else { 1 };
+        self.pending.waiting.push((self.now + wait, Waiting::Deed(deed)));
+        None
+    }
+
+    /// Bodies of a game that are to appear here.
+    pub(crate) fn unborn(&self) -> impl Iterator<Item = &Act> {
+        self.pending.waiting.iter().filter_map(|(_, waiting)| match waiting {
+            Waiting::Deed(Deed { act: act @ Act::Birth { .. }, .. }) => Some(act),
+            _ => None,
+        })
+    }
+
     /// Carries out what has waited long enough.
     pub(crate) fn end_waits(&mut self) {
         let now = self.now;
@@ -71,6 +107,7 @@ impl Node {
                     self.reply(by, outcome);
                 }
                 Waiting::Push(order) => self.carry_out_now(order),
+                Waiting::Deed(deed) => self.act(deed),
             }
         }
     }
@@ -79,10 +116,16 @@ impl Node {
     pub(crate) fn expected_speeds(&self) -> BTreeMap<Nid, f32> {
         let mut speeds = BTreeMap::new();
         for (_, waiting) in &self.pending.waiting {
-            if let Waiting::Push(Order { command: Command::Push { nid, impulse }, .. }) = waiting
-                && let Some(body) = self.physics.view(*nid)
-            {
-                let speed = (body.velocity.linear + *impulse / body.mass().max(1e-6)).length();
+            let (nid, pushed, set) = match waiting {
+                Waiting::Push(Order { command: Command::Push { nid, impulse }, .. })
+                | Waiting::Deed(Deed { act: Act::Push { nid, impulse }, .. }) => (nid, *impulse, None),
+                Waiting::Deed(Deed { act: Act::Velocity { nid, velocity }, .. }) => {
+                    (nid, Vec3::ZERO, Some(velocity.linear))
+                }
+                _ => continue,
+            };
+            if let Some(body) = self.physics.view(*nid) {
+                let speed = set.unwrap_or(body.velocity.linear + pushed / body.mass().max(1e-6)).length();
                 let known: &mut f32 = speeds.entry(*nid).or_default();
                 *known = known.max(speed.min(self.world.speed_max()));
             }
@@ -94,7 +137,9 @@ impl Node {
     pub(crate) fn announce_spawns(&self, outgoing: &mut BTreeMap<RegionId, Vec<Aura>>) {
         let mut targets = Vec::new();
         for (at, waiting) in &self.pending.waiting {
-            if let Waiting::Spawn { nid, desc, motion, .. } = waiting {
+            if let Waiting::Spawn { nid, desc, motion, .. }
+            | Waiting::Deed(Deed { act: Act::Birth { nid, desc, motion, .. }, .. }) = waiting
+            {
                 self.targets(motion.pose.position, desc.shape.bounding_radius(), self.horizon.speed, &mut targets);
                 let speed = motion.velocity.linear.length();
                 let extent = Extent::of(&desc.shape, &motion.pose, desc.shape.bounds_at(&motion.pose));

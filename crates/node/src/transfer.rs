@@ -33,7 +33,7 @@ impl Node {
         self.end_cut_contacts(touches, &group);
         let raise = u32::from(self.config.planted != Some(Planted::StaleEpoch));
         let mut claims = Vec::with_capacity(group.members.len());
-        let mut obeyed = Vec::new();
+        let (mut obeyed, mut keepsakes) = (Vec::new(), Vec::new());
         for member in &group.members {
             let body_epoch = self.hosted.get(member.nid).unwrap_or(0) + raise;
             let restless = self.is_restless(member.nid);
@@ -42,13 +42,15 @@ impl Node {
                 self.seam.drop_body(member.nid);
             }
             obeyed.push((member.nid, self.recent.take(member.nid)));
+            keepsakes.extend(self.keepsakes.remove(&member.nid).map(|kept| (member.nid, kept)));
             self.departed.insert(member.nid, (to, self.now));
             self.report(member.nid, body_epoch, EventKind::Granted(to));
             claims.push(Claim { nid: member.nid, body_epoch, restless });
         }
         self.counters.left += claims.len() as u64;
         obeyed.retain(|(_, obeyed)| !obeyed.is_empty());
-        let transfer = Transfer { tick: self.now, claims, payload: encode_group(&group), obeyed, returned: None };
+        let (payload, returned) = (encode_group(&group), None);
+        let transfer = Transfer { tick: self.now, claims, payload, obeyed, returned, keepsakes };
         self.outbox.push(Address::Region(to), self.now, Item::Transfer(transfer));
     }
 
@@ -111,6 +113,11 @@ impl Node {
         for (nid, obeyed) in transfer.obeyed.iter().filter(|(nid, _)| self.hosted.contains(*nid)) {
             self.recent.put(*nid, obeyed);
         }
+        if self.config.planted != Some(Planted::ForgottenKeepsakes) {
+            let arrived = |nid: &Nid| transfer.claims.binary_search_by_key(nid, |claim| claim.nid).is_ok();
+            let kept = transfer.keepsakes.iter().filter(|(nid, _)| arrived(nid));
+            self.keepsakes.extend(kept.cloned());
+        }
         sleepers.iter().for_each(|nid| self.note_sleeper(*nid));
         let nids: Vec<Nid> = transfer.claims.iter().map(|claim| claim.nid).collect();
         self.seam.offers.withdraw(&nids);
@@ -145,7 +152,8 @@ impl Node {
             return Ok((ticks, Vec::new()));
         }
         let (first, count) = (transfer.tick.next(), group.members.len());
-        let (caught_up, scratch) = self.live_alone(std::mem::take(group), first, ticks, self.config.contacts);
+        let contacts = self.config.contacts || self.config.game.is_some();
+        let (caught_up, scratch) = self.live_alone(std::mem::take(group), first, ticks, contacts);
         *group = caught_up.map_err(|_| Refusal::BadBody)?;
         let contacts =
             scratch.contacts().iter().map(|(ordinal, event)| Contact::of(first + *ordinal, *event)).collect();

@@ -18,6 +18,7 @@ use crate::board::{Board, GatewayReading};
 use crate::client_queue::{ClientEnd, client_queue};
 use crate::gateway_thread::{ClientEvent, EVENTS_MAX, GatewayThread};
 use crate::pace::{Pace, RealTime};
+use crate::play::Play;
 use crate::recording::RecordingError;
 use crate::servers::{GATEWAY, RunEnd, Servers, ServersConfig, StartError};
 
@@ -63,6 +64,8 @@ pub struct EmbeddedConfig {
     pub record: Option<PathBuf>,
     /// Tell here what begins and ceases to touch; see [`ServersConfig::contacts`].
     pub contacts: Option<SyncSender<(RegionId, ContactTick)>>,
+    /// The game that its servers play.
+    pub play: Option<Play>,
     /// Limits of the gateway.
     pub gateway: GatewayConfig,
 }
@@ -80,6 +83,7 @@ impl EmbeddedConfig {
             durable: false,
             record: None,
             contacts: None,
+            play: None,
             gateway: GatewayConfig { id: GATEWAY, ..GatewayConfig::default() },
         }
     }
@@ -104,10 +108,11 @@ impl EmbeddedCluster {
     /// Starts every server and the gateway, in real time.
     pub fn start(config: EmbeddedConfig) -> Result<EmbeddedCluster, StartError> {
         let EmbeddedConfig { world, scenes, servers, policy, balance, budget_us, .. } = config;
-        let EmbeddedConfig { durable, record, contacts, gateway, .. } = config;
+        let EmbeddedConfig { durable, record, contacts, play, gateway, .. } = config;
         let durable = durable && record.is_none();
         let gateway = GatewayConfig { id: GATEWAY, durable, ..gateway };
-        let asked = ServersConfig { world: world.clone(), servers, gateway: true, policy, record, durable, contacts };
+        let asked =
+            ServersConfig { world: world.clone(), servers, gateway: true, policy, record, durable, contacts, play };
         let hz = world.tick_hz;
         let (running, inbox, map) = Servers::start(asked, |_| Pace::RealTime(RealTime::start(Tick(0), hz)))?;
         let (events, inbound) = mpsc::channel(EVENTS_MAX);

@@ -18,6 +18,7 @@ use crate::errand::{Errand, ErrandDesk, Errands};
 use crate::links::{LinkEnd, Links};
 use crate::node_thread::{NodeEnd, NodeThread};
 use crate::pace::Pace;
+use crate::play::Play;
 use crate::reading::Gauge;
 
 /// A region has no server for so long after its server was killed, as where it takes heartbeats to notice.
@@ -78,6 +79,7 @@ pub(crate) struct Guard {
     doors: Doors,
     threads: Threads,
     contacts: Option<Contacts>,
+    play: Option<Play>,
     clock: Clock,
 }
 
@@ -89,7 +91,7 @@ impl Guard {
         pace: &Arc<Pace>,
         doors: &Doors,
         threads: &Threads,
-        contacts: Option<&Contacts>,
+        (contacts, play): (&Option<Contacts>, &Option<Play>),
     ) -> (Guard, KillSwitch, Vec<Errands>) {
         let (kills, killed) = sync_channel(KILLS_MAX);
         let mut errands = Vec::new();
@@ -98,7 +100,8 @@ impl Guard {
             let region = gauge.read().region;
             let (desk, its) = Errands::open();
             errands.push(its);
-            let (backup, gauge) = (Backup::new(region, 1, 1, None), gauge.clone());
+            let rules = play.as_ref().map(|play| play.rules.clone());
+            let (backup, gauge) = (Backup::new(region, 1, 1, None).with_rules(rules), gauge.clone());
             gauge.write(|reading| reading.mortal = true);
             regions.insert(region, Kept { backup, epoch: 1, errands: desk, gauge, down_until: None });
         }
@@ -113,7 +116,8 @@ impl Guard {
             pace: pace.clone(),
             doors: doors.clone(),
             threads: threads.clone(),
-            contacts: contacts.cloned(),
+            contacts: contacts.clone(),
+            play: play.clone(),
             clock: Clock::start(),
         };
         (guard, KillSwitch { kills, gauges: gauges.to_vec() }, errands)
@@ -141,7 +145,7 @@ impl Guard {
     fn kill(&mut self, region: RegionId) {
         let Some(kept) = self.regions.get_mut(&region) else { return };
         // What the backup lacks would be lost, so the last look is at what it has.
-        if kept.down_until.is_none() && kept.backup.kept().is_some() && self.origins < u16::MAX {
+        if kept.down_until.is_none() && kept.backup.kept().is_some() && Origin(self.origins + 1) < Origin::GAME {
             kept.errands.hand_in(Errand::Die);
             kept.down_until = Some(self.clock.now() + DOWN);
         }
@@ -153,7 +157,8 @@ impl Guard {
         kept.down_until = None;
         kept.epoch += 1;
         self.origins += 1;
-        let fresh = Backup::new(region, kept.backup.life() + 1, kept.epoch, None);
+        let rules = self.play.as_ref().map(|play| play.rules.clone());
+        let fresh = Backup::new(region, kept.backup.life() + 1, kept.epoch, None).with_rules(rules);
         let backup = std::mem::replace(&mut kept.backup, fresh);
         let (desk, errands) = Errands::open();
         kept.errands = desk;
@@ -165,7 +170,7 @@ impl Guard {
         });
         let (links, inbox) = (self.links.clone(), self.links.open(Address::Region(region)));
         let (pace, epoch, origin) = (self.pace.clone(), kept.epoch, Origin(self.origins));
-        let contacts = self.contacts.clone();
+        let (contacts, play) = (self.contacts.clone(), self.play.clone());
         let run = move || {
             let node = backup.promote(epoch, origin).map(|mut node| {
                 for change in still_to_come(announced, node.era(), node.now()) {
@@ -182,7 +187,10 @@ impl Guard {
                 }
             };
             let (runner, recorder) = (usize::MAX, None);
-            Some(NodeThread { node, runner, pace, links, inbox, changes, errands, gauge, recorder, contacts }.run())
+            Some(
+                NodeThread { node, runner, pace, links, inbox, changes, errands, gauge, recorder, contacts, play }
+                    .run(),
+            )
         };
         let thread = std::thread::Builder::new().name(format!("server {region}")).spawn(run)?;
         let former = lock(&self.threads).insert(region, thread);

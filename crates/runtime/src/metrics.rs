@@ -234,7 +234,7 @@ const COUNTER: &str = "counter";
 
 type NodeCounter = (&'static str, &'static str, fn(&Reading) -> f64);
 
-const NODE_COUNTERS: [NodeCounter; 18] = [
+const NODE_COUNTERS: [NodeCounter; 19] = [
     ("nimbus_node_late_ticks_total", "Ticks that began more than a tick too late.", |r| r.late_ticks as f64),
     ("nimbus_node_lost_ticks_total", "Tick numbers skipped.", |r| r.counters.ticks_lost as f64),
     ("nimbus_node_arrived_bodies", "Bodies that arrived since the world was loaded.", |r| r.counters.arrived as f64),
@@ -249,6 +249,9 @@ const NODE_COUNTERS: [NodeCounter; 18] = [
         r.counters.contacts_left_out as f64
     }),
     ("nimbus_node_contacts_dropped_total", "Touches that nobody took in time.", |r| r.contacts_dropped as f64),
+    ("nimbus_node_game_events_dropped_total", "Game events that nobody took in time.", |r| {
+        r.game_events_dropped as f64
+    }),
     ("nimbus_node_repeated_orders_total", "Orders that came again.", |r| r.counters.orders_repeated as f64),
     ("nimbus_node_linkages_total", "Joints asked for across servers.", |r| r.counters.linkages as f64),
     ("nimbus_node_dropped_news_total", "News dropped for a slow gateway.", |r| r.counters.feed_dropped as f64),

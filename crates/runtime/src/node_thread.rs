@@ -16,6 +16,7 @@ use crate::errand::Errands;
 use crate::handover_log::tell_events;
 use crate::links::{LinkEnd, Links};
 use crate::pace::{Pace, Wake};
+use crate::play::{Play, tell_game_events};
 use crate::reading::{Began, Gauge, Sample};
 use crate::recording::{HASH_TICKS, Note, RecorderHandle, StateMark};
 
@@ -47,6 +48,8 @@ pub(crate) struct NodeThread {
     pub(crate) recorder: Option<RecorderHandle>,
     /// Where it tells of touches.
     pub(crate) contacts: Option<SyncSender<(RegionId, ContactTick)>>,
+    /// The game that it plays.
+    pub(crate) play: Option<Play>,
 }
 
 /// How a server ended.
@@ -98,6 +101,7 @@ impl NodeThread {
             meter.add(began.elapsed(), self.node.now().since(before));
             self.note_progress();
             self.tell_contacts();
+            tell_game_events(&mut self.node, self.play.as_ref(), &self.gauge);
             self.gauge.write(|reading| {
                 reading.observe(&self.node);
                 reading.longest_look = self.errands.longest_look;

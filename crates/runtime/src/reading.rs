@@ -52,6 +52,8 @@ pub struct Reading {
     pub longest_look: Duration,
     /// Touches that nobody took in time.
     pub contacts_dropped: u64,
+    /// Things that a game said and nobody took in time.
+    pub game_events_dropped: u64,
     /// How well its word is kept.
     pub durability: Durability,
     /// Whether clients may kill it while its word is kept.

@@ -1,7 +1,7 @@
 //! Runs a recording again, server by server, and compares every state that was written down.
 
 use nimbus_model::{RegionId, Tick};
-use nimbus_node::Node;
+use nimbus_node::{Node, NodeConfig, Rules};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -69,7 +69,16 @@ struct Track {
 }
 
 /// Replays a recording. `progress` hears the share of the file that has been read.
-pub fn replay(path: &Path, mut progress: impl FnMut(f64)) -> Result<Replayed, RecordingError> {
+pub fn replay(path: &Path, progress: impl FnMut(f64)) -> Result<Replayed, RecordingError> {
+    replay_with(path, None, progress)
+}
+
+/// The same for a recording of a game, which only its own rules can replay.
+pub fn replay_with(
+    path: &Path,
+    rules: Option<&Rules>,
+    mut progress: impl FnMut(f64),
+) -> Result<Replayed, RecordingError> {
     let damaged = |what: String| RecordingError::Damaged { path: path.to_owned(), what };
     let mut recording = Recording::open(path)?;
     let start = recording.start().clone();
@@ -80,8 +89,10 @@ pub fn replay(path: &Path, mut progress: impl FnMut(f64)) -> Result<Replayed, Re
         .nodes
         .iter()
         .map(|config| {
-            let node = Node::new(config.clone(), start.world.clone(), start.era, start.map.clone(), start.at);
-            (config.region, Track { node, ticks: 0, compared: 0, last_equal: None, divergence: None })
+            let config = NodeConfig { game: rules.cloned(), ..config.clone() };
+            let region = config.region;
+            let node = Node::new(config, start.world.clone(), start.era, start.map.clone(), start.at);
+            (region, Track { node, ticks: 0, compared: 0, last_equal: None, divergence: None })
         })
         .collect();
     let unknown = |region: RegionId| damaged(format!("{region} was never started"));

@@ -16,6 +16,7 @@ use crate::guard::{Guard, KillSwitch, Threads, lock};
 use crate::links::{LinkEnd, Links};
 use crate::node_thread::{NodeEnd, NodeThread};
 use crate::pace::Pace;
+use crate::play::Play;
 use crate::reading::{Gauge, Reading};
 use crate::recording::{Recorder, RecordingError, Start, Written};
 
@@ -43,13 +44,16 @@ pub struct ServersConfig {
     /// Tell here what begins and ceases to touch. A server never waits for a full channel: what does not fit is dropped
     /// and counted, and then the turns of a pair may not be right.
     pub contacts: Option<SyncSender<(RegionId, ContactTick)>>,
+    /// The game that they play.
+    pub play: Option<Play>,
 }
 
 impl ServersConfig {
     /// As many servers as the world has regions, without gateway and recording.
     pub fn new(world: impl Into<Arc<World>>) -> ServersConfig {
         let (world, policy) = (world.into(), Policy::default());
-        ServersConfig { world, servers: 1, gateway: false, policy, record: None, durable: false, contacts: None }
+        let (record, contacts, play) = (None, None, None);
+        ServersConfig { world, servers: 1, gateway: false, policy, record, durable: false, contacts, play }
     }
 }
 
@@ -156,6 +160,7 @@ impl Servers {
                 log: config.record.is_some(),
                 durable: config.durable,
                 contacts: config.contacts.is_some(),
+                game: config.play.as_ref().map(|play| play.rules.clone()),
                 ..NodeConfig::new(*region)
             })
             .collect();
@@ -183,7 +188,8 @@ impl Servers {
         let mut errands = Vec::new();
         if config.durable {
             let Servers { gauges, links, pace, doors, threads, .. } = &servers;
-            let (guard, switch, its) = Guard::new(gauges, links, pace, doors, threads, config.contacts.as_ref());
+            let (guard, switch, its) =
+                Guard::new(gauges, links, pace, doors, threads, (&config.contacts, &config.play));
             let thread = std::thread::Builder::new().name("guard".to_owned()).spawn(move || guard.run())?;
             (servers.guard, errands) = (Some((thread, switch)), its);
         }
@@ -200,6 +206,7 @@ impl Servers {
                 gauge: servers.gauges[runner].clone(),
                 recorder: servers.recorder.as_ref().map(Recorder::handle),
                 contacts: config.contacts.clone(),
+                play: config.play.clone(),
                 node,
             };
             let name = format!("server {}", servers.regions[runner]);

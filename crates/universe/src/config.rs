@@ -1,13 +1,17 @@
 //! What a universe is made of, and what became of it.
 
-use nimbus_model::RegionId;
-use nimbus_node::{AuraConfig, Breach, Contact, Planted, Policy};
+use nimbus_model::{Nid, RegionId, Rng};
+use nimbus_node::{AuraConfig, Breach, Contact, GameEvent, Planted, Policy, Rules};
+use std::collections::BTreeMap;
 
 use crate::balance::BalanceConfig;
 use crate::checkers::Violation;
 use crate::control::{ControlConfig, ControlCounts};
 use crate::faults::{FaultCounts, Faults};
 use crate::network::{LinkModel, Nanos};
+
+/// Makes what a client tells a game about a body.
+pub type GameCommands = fn(&mut Rng) -> Vec<u8>;
 
 /// What a universe is made of. Two universes of the same configuration are the same, bit for bit.
 #[derive(Clone, Debug)]
@@ -46,6 +50,10 @@ pub struct UniverseConfig {
     pub commands: bool,
     /// Note which bodies begin and cease to touch.
     pub contacts: bool,
+    /// The game that servers play.
+    pub game: Option<Rules>,
+    /// Makes what clients tell the game about a body now and then, if they do.
+    pub game_commands: Option<GameCommands>,
     /// Record each server's own CPU time per tick.
     pub measured: bool,
     /// Check everything, and replay the last part of the run from a snapshot.
@@ -73,6 +81,8 @@ impl UniverseConfig {
             clients: 1,
             commands: false,
             contacts: false,
+            game: None,
+            game_commands: None,
             measured: false,
             checked: true,
         }
@@ -144,6 +154,10 @@ pub struct Outcome {
     /// What began and ceased to touch, and which server said so, in the order in which they said it: of one server
     /// by the tick at which it learned of it. Empty unless asked for.
     pub contacts: Vec<(RegionId, Contact)>,
+    /// What the game said, and which server told, in the order in which they told it.
+    pub game_events: Vec<(RegionId, GameEvent)>,
+    /// What the game kept with each body at the end, also with those on their way.
+    pub game_states: BTreeMap<Nid, Vec<u8>>,
     /// Commands that clients gave.
     pub commands: u64,
     /// Frames sent between servers and gateways.

@@ -20,7 +20,7 @@ mod universe;
 pub use actor::Actor;
 pub use balance::BalanceConfig;
 pub use checkers::Violation;
-pub use config::{NodeCost, Outcome, UniverseConfig, UniverseError};
+pub use config::{GameCommands, NodeCost, Outcome, UniverseConfig, UniverseError};
 pub use control::{ControlConfig, ControlCounts};
 pub use faults::{Fault, FaultCounts, Faults};
 pub use network::{LinkModel, Nanos, Network};

@@ -4,6 +4,8 @@ use nimbus_client::Client;
 use nimbus_model::{JointDesc, JointKind, Rng, Shape, Vec3};
 use nimbus_wire::client::Spawn;
 
+use crate::config::GameCommands;
+
 /// How often a client does something, per tick.
 const ACTIVITY: f32 = 0.1;
 
@@ -11,16 +13,30 @@ const ACTIVITY: f32 = 0.1;
 pub(crate) struct Players {
     rng: Rng,
     active: bool,
+    /// Makes what they tell a game, from random numbers of its own.
+    game: Option<(GameCommands, Rng)>,
 }
 
 impl Players {
-    pub(crate) fn new(seed: u64, active: bool) -> Players {
-        Players { rng: Rng::stream(seed, 5), active }
+    pub(crate) fn new(seed: u64, active: bool, game: Option<GameCommands>) -> Players {
+        Players { rng: Rng::stream(seed, 5), active, game: game.map(|make| (make, Rng::stream(seed, 8))) }
     }
 
     /// No more commands from now on.
     pub(crate) fn rest(&mut self) {
         self.active = false;
+        self.game = None;
+    }
+
+    /// What a client tells the game now, if anything: something about a body it sees.
+    pub(crate) fn play(&mut self, client: &mut Client) -> Option<String> {
+        let (make, rng) = self.game.as_mut()?;
+        if client.is_empty() || !rng.chance(ACTIVITY) {
+            return None;
+        }
+        let pick = rng.below(client.len() as u64) as usize;
+        let nid = client.bodies().nth(pick)?.nid;
+        Some(client.game(nid, &make(rng)))
     }
 
     /// What a client does now, if anything: something about a body it sees.

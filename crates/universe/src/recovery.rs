@@ -5,7 +5,7 @@
 //! the new server an empty backup and tells it which changes of the whole world are still to come.
 
 use nimbus_model::{Nid, Origin, RegionId, Tick};
-use nimbus_node::{Backup, Change, Event, Node, Planted};
+use nimbus_node::{Backup, Change, Event, Node, Planted, Rules};
 use nimbus_wire::Frame;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -60,6 +60,7 @@ pub(crate) struct Zombie {
 pub(crate) struct Recovery {
     pub(crate) durable: bool,
     planted: Option<Planted>,
+    rules: Option<Rules>,
     pub(crate) regions: Vec<RegionLife>,
     pub(crate) zombies: Vec<Zombie>,
     /// Blows that wait until they cost nothing that nobody has a copy of.
@@ -76,10 +77,11 @@ pub(crate) struct Recovery {
 }
 
 impl Recovery {
-    pub(crate) fn new(durable: bool, planted: Option<Planted>, regions: usize) -> Recovery {
+    pub(crate) fn new(durable: bool, planted: Option<Planted>, rules: Option<Rules>, regions: usize) -> Recovery {
         let mut recovery = Recovery {
             durable,
             planted,
+            rules,
             regions: Vec::new(),
             zombies: Vec::new(),
             waiting: Vec::new(),
@@ -263,7 +265,7 @@ impl Recovery {
 
     fn give_backup(&mut self, i: usize, epoch: u32) {
         self.lives += 1;
-        let backup = Backup::new(RegionId(i as u16), self.lives, epoch, self.planted);
+        let backup = Backup::new(RegionId(i as u16), self.lives, epoch, self.planted).with_rules(self.rules.clone());
         let region = &mut self.regions[i];
         (region.keepers, region.heir) = (vec![Keeper { process: APART, epoch, backup }], Some(self.lives));
     }

@@ -9,12 +9,13 @@ use cpu_time::ThreadTime;
 use nimbus_client::Client;
 use nimbus_control::{LoadReport, PlannerConfig};
 use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
-use nimbus_model::{ClientId, Mixer, RegionId, Rng, Tick, Vec3, World};
+use nimbus_model::{ClientId, Mixer, Nid, RegionId, Rng, Tick, Vec3, World};
 use nimbus_node::{Change, Event, EventKind, Horizon, Node, NodeConfig, Phase, Policy};
 use nimbus_scenes::SceneParams;
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{ClientRole, Watch};
 use nimbus_wire::{Address, Frame, GatewayId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::actor::Actor;
@@ -90,6 +91,8 @@ pub struct Universe {
     start: Nanos,
     /// How far the contacts of each region have been heard.
     heard: Vec<Tick>,
+    /// The same for what its game says.
+    game_heard: Vec<Tick>,
     /// Ticks by which backups were behind at wake-ups, and how many wake-ups.
     lag: (u64, u64),
     outcome: Outcome,
@@ -139,6 +142,7 @@ impl Universe {
             node_config.log = config.checked;
             node_config.durable = durable;
             node_config.contacts = config.contacts;
+            node_config.game.clone_from(&config.game);
             if config.faults.has(Fault::Full) && i == 0 {
                 let node = Node::new(node_config.clone(), world.clone(), 1, map.clone(), Tick(0));
                 node_config.bodies_max = node.hosted_count() + rng.below(3) as usize;
@@ -163,13 +167,13 @@ impl Universe {
                 None => Network::new(config.faults.link_model(config.seed), config.seed),
             },
             plan: Plan::new(&config.faults, config.seed, count as u16, config.ticks),
-            players: Players::new(config.seed, config.commands),
+            players: Players::new(config.seed, config.commands, config.game_commands),
             clients: (0..config.clients + watchers).map(|_| Client::default()).collect(),
             phases: (0..count).map(|_| rng.below(config.frame_ns.unwrap_or(PHASE_MAX))).collect(),
             gateway_phase: rng.below(PHASE_MAX),
             asleep_until: vec![0; count],
             hashes: vec![None; count],
-            recovery: Recovery::new(durable, config.planted, count),
+            recovery: Recovery::new(durable, config.planted, config.game.clone(), count),
             balance: config.balance.map(|mut balance| {
                 if config.control.is_some() {
                     let usual = balance.planner_for(&world, &config.aura);
@@ -181,6 +185,7 @@ impl Universe {
             node_configs,
             start: 0,
             heard: vec![Tick(0); count],
+            game_heard: vec![Tick(0); count],
             lag: (0, 0),
             world,
             era: 1,
@@ -483,7 +488,8 @@ impl Universe {
             self.queue.push(at, (to, Happening::ToClient(message)));
         }
         for (c, client) in self.clients.iter_mut().take(self.config.clients as usize).enumerate() {
-            if let Some(text) = self.players.act(client) {
+            let said = [self.players.act(client), self.players.play(client)];
+            for text in said.into_iter().flatten() {
                 self.outcome.commands += 1;
                 let client = Actor::Client(c as u32);
                 let at = self.network.send(self.now, client, from, 0)[0].unwrap_or(self.now);
@@ -584,6 +590,7 @@ impl Universe {
     fn install(&mut self, i: usize, node: Node) -> Node {
         let former = std::mem::replace(&mut self.nodes[i], node);
         self.nodes[i].contacts_heard(self.heard[i]);
+        self.nodes[i].game_events_heard(self.game_heard[i]);
         self.asleep_until[i] = 0;
         if let Some(proof) = self.proofs.get_mut(i) {
             *proof = ReplayProof::begin(&self.nodes[i]);
@@ -629,6 +636,10 @@ impl Universe {
             }
             self.outcome.contacts.extend(told.contacts.into_iter().map(|contact| (region, contact)));
         }
+        for told in node.take_game_events() {
+            self.game_heard[i] = told.tick;
+            self.outcome.game_events.extend(told.events.into_iter().map(|event| (RegionId(i as u16), event)));
+        }
         let log = node.take_log();
         if let Some(proof) = self.proofs.get_mut(i) {
             proof.extend(log);
@@ -666,7 +677,9 @@ impl Universe {
             }
         }
         let resident = self.residents();
+        let game_states = self.game_states();
         let mut outcome = self.outcome;
+        outcome.game_states = game_states;
         let mut mixer = Mixer::new();
         for (i, node) in self.nodes.iter().enumerate() {
             let hash = self.hashes[i].unwrap_or_else(|| node.state_hash());
@@ -688,6 +701,16 @@ impl Universe {
         outcome.hosted = self.nodes.iter().map(Node::hosted_count).collect();
         outcome.resident = resident;
         outcome
+    }
+
+    /// What the game keeps with each body, also with those on their way.
+    fn game_states(&self) -> BTreeMap<Nid, Vec<u8>> {
+        let flying = self.nodes.iter().flat_map(|node| node.game_states_in_flight());
+        // Whoever has the body knows better than whoever has not heard that it arrived.
+        let hosted = self.nodes.iter().flat_map(|node| node.hosted().map(move |(nid, _)| (nid, node.game_state(nid))));
+        let mut states: BTreeMap<Nid, Vec<u8>> = flying.chain(hosted).map(|(nid, kept)| (nid, kept.to_vec())).collect();
+        states.retain(|_, kept| !kept.is_empty());
+        states
     }
 
     fn tick_ns(&self) -> Nanos {

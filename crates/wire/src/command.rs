@@ -48,6 +48,14 @@ pub enum Command {
         /// What holds them.
         joint: JointDesc,
     },
+    /// Tell the game something about a body.
+    Game {
+        /// Which.
+        nid: Nid,
+        /// What, in the game's own words; at most [`nimbus_model::GAME_COMMAND_BYTES_MAX`].
+        #[serde(with = "serde_bytes")]
+        payload: Vec<u8>,
+    },
 }
 
 /// No anchor of a joint that is asked for lies further from its body's centre, metres.
@@ -59,6 +67,7 @@ impl Command {
         match self {
             Command::Spawn { .. } => None,
             Command::Push { nid, .. } | Command::Despawn { nid } | Command::Join { one: nid, .. } => Some(*nid),
+            Command::Game { nid, .. } => Some(*nid),
         }
     }
 }

@@ -306,6 +306,7 @@ mod tests {
                 payload: vec![1; 40],
                 obeyed: vec![(Nid(1), vec![CommandRef { gateway: GatewayId(0), client: ClientId(3), sequence: 9 }])],
                 returned: None,
+                keepsakes: Vec::new(),
             };
             let lane = LaneFrame { ack: 3, first: 4, items: vec![(Tick(7), Item::Transfer(transfer))] };
             let sent = frame(Content::Lane(lane));

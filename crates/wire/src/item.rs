@@ -1,12 +1,13 @@
 //! What travels on ordered lanes: ownership, births and deaths, commands and their outcomes.
 
-use nimbus_model::{BodyDesc, Motion, Nid, Tick};
+use nimbus_model::{BodyDesc, Keepsake, Motion, Nid, Tick};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
 use crate::aura::Aura;
 use crate::command::{CommandRef, Linkage, Order, Outcome};
+use crate::deed::Deed;
 
 /// One body of a transfer with the epoch its new owner will hold it under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +61,8 @@ pub struct Transfer {
     pub obeyed: Vec<(Nid, Vec<CommandRef>)>,
     /// Set when a receiver gives back what it could not take; such a transfer is always taken.
     pub returned: Option<Refusal>,
+    /// What a game keeps with bodies of the group.
+    pub keepsakes: Vec<(Nid, Keepsake)>,
 }
 
 /// What travels on ordered lanes.
@@ -124,4 +127,6 @@ pub enum Item {
     Seek(Nid),
     /// Region to region: I have the body that you seek.
     Found(Nid),
+    /// Region to region: something that a game does.
+    Deed(Deed),
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::command::Command;
+use crate::deed::Act;
 use crate::frame::LaneFrame;
 use crate::item::Item;
 
@@ -199,13 +200,19 @@ fn approximate_bytes(item: &Item) -> usize {
     match item {
         Item::Transfer(transfer) => {
             let obeyed: usize = transfer.obeyed.iter().map(|(_, obeyed)| 16 + 16 * obeyed.len()).sum();
-            64 + transfer.payload.len() + 12 * transfer.claims.len() + obeyed
+            let kept: usize = transfer.keepsakes.iter().map(|(_, kept)| 16 + kept.state.bytes().len()).sum();
+            64 + transfer.payload.len() + 12 * transfer.claims.len() + obeyed + kept
         }
         Item::Hosted { desc, .. } => approximate_body_bytes(desc),
         Item::Order(order) => match &order.command {
             Command::Spawn { desc, .. } => approximate_body_bytes(desc),
             Command::Push { .. } | Command::Despawn { .. } => 64,
             Command::Join { .. } => 256,
+            Command::Game { payload, .. } => 64 + payload.len(),
+        },
+        Item::Deed(deed) => match &deed.act {
+            Act::Birth { desc, keepsake, .. } => approximate_body_bytes(desc) + keepsake.state.bytes().len(),
+            Act::Push { .. } | Act::Velocity { .. } => 64,
         },
         Item::Rests(auras) => 48 * auras.len(),
         Item::Stirs(nids) => 16 + 8 * nids.len(),

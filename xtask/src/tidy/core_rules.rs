@@ -5,8 +5,8 @@
 use super::tree::Tree;
 use super::{Problem, finds_word, rust_text};
 
-const CORES: [&str; 10] =
-    ["model", "scenes", "wire", "space", "physics", "node", "control", "gateway", "client", "peer"];
+const CORES: [&str; 11] =
+    ["model", "scenes", "wire", "space", "physics", "node", "harvest", "control", "gateway", "client", "peer"];
 
 const BANNED: [(&str, &str); 17] = [
     ("Instant::now", "time is an argument"),

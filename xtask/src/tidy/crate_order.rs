@@ -12,6 +12,7 @@ const ORDER: [&str; 17] = [
     "space",
     "physics",
     "node",
+    "harvest",
     "control",
     "gateway",
     "client",

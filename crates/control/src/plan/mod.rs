@@ -121,7 +121,7 @@ impl<'a> Plan<'a> {
 
     /// A number that was never issued.
     fn issue(&mut self) -> Option<u16> {
-        let number = self.roster.issued.checked_add(1);
+        let number = self.roster.issued.checked_add(1).filter(|number| Origin(*number) != Origin::GAME);
         self.exhausted |= number.is_none();
         self.roster.issued = number?;
         number

@@ -1,14 +1,15 @@
 //! Frames between servers, gateways and backups.
 
 use nimbus_model::{
-    Aabb, ContactPoint, ContactState, Extent, Group, Link, Member, Mixer, Rng, StateUpdate, Vec3, coding,
+    Aabb, ContactPoint, ContactState, Extent, GAME_STATE_BYTES_MAX, GameState, Group, Keepsake, Link, Member, Mixer,
+    Rng, StateUpdate, Vec3, coding,
 };
 use nimbus_wire::ask::{Ask, LaneMarks, Lowest, Part, PartAnswer, Reply, Unanswered, UnderWay};
 use nimbus_wire::client::{FromClient, Hit, NearestBody};
 use nimbus_wire::{
-    Address, Aura, AuraFrame, AuraSize, Breach, Claim, Command, Commit, Content, Factor, Frame, GatewayId, Item, Kept,
-    LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Records, SeamReport, SeamTotals, Sighting, Transfer, Transit,
-    encode_group,
+    Act, Address, Aura, AuraFrame, AuraSize, Breach, Claim, Command, Commit, Content, Deed, Factor, Frame, GatewayId,
+    Item, Kept, LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Records, SeamReport, SeamTotals, Sighting,
+    Transfer, Transit, encode_group,
 };
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub(super) fn lane(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn item(rng: &mut Rng) -> Item {
-    match rng.below(12) {
+    match rng.below(13) {
         0 | 1 => Item::Transfer(Transfer {
             tick: tick(rng),
             claims: several(rng, 4, |rng| Claim {
@@ -47,6 +48,7 @@ fn item(rng: &mut Rng) -> Item {
             payload: encode_group(&some_group(rng)),
             obeyed: several(rng, 3, |rng| (nid(rng), several(rng, 3, asked_by))),
             returned: None,
+            keepsakes: several(rng, 2, |rng| (nid(rng), keepsake(rng))),
         }),
         2 => Item::Order(Order { by: asked_by(rng), hops: rng.below(8) as u8, command: command(rng) }),
         3 => Item::Rests(several(rng, 6, aura)),
@@ -67,14 +69,29 @@ fn item(rng: &mut Rng) -> Item {
                 seen: [Some(seen), None],
             })
         }
+        11 => Item::Deed(Deed { hops: 1, act: act(rng) }),
         _ => Item::Died { nid: nid(rng), body_epoch: 9 },
     }
 }
 
-fn command(rng: &mut Rng) -> Command {
+fn keepsake(rng: &mut Rng) -> Keepsake {
+    let bytes = several(rng, GAME_STATE_BYTES_MAX as u64, |rng| rng.next_u64() as u8);
+    Keepsake { children: rng.below(9) as u32, state: GameState::new(bytes).unwrap_or_default() }
+}
+
+fn act(rng: &mut Rng) -> Act {
     match rng.below(3) {
+        0 => Act::Birth { nid: nid(rng), desc: Arc::new(desc(rng)), motion: motion(rng), keepsake: keepsake(rng) },
+        1 => Act::Push { nid: nid(rng), impulse: vector(rng) },
+        _ => Act::Velocity { nid: nid(rng), velocity: velocity(rng) },
+    }
+}
+
+fn command(rng: &mut Rng) -> Command {
+    match rng.below(4) {
         0 => Command::Spawn { desc: Arc::new(desc(rng)), motion: motion(rng) },
         1 => Command::Push { nid: nid(rng), impulse: vector(rng) },
+        2 => Command::Game { nid: nid(rng), payload: several(rng, 40, |rng| rng.next_u64() as u8) },
         _ => Command::Join { one: nid(rng), two: nid(rng), joint: joint(rng) },
     }
 }

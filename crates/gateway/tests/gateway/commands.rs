@@ -89,6 +89,27 @@ fn commands_go_where_they_can_be_carried_out_and_are_answered() {
 }
 
 #[test]
+fn what_is_for_the_game_goes_to_the_owner_of_its_body() {
+    let mut stage = Stage::new();
+    let (viewer, player) = (stage.join_as(1, ClientRole::Viewer), stage.join_as(2, ClientRole::Player));
+    stage.say(A, hosted(5, 1, -4.0));
+    stage.step();
+    for client in [viewer, player] {
+        let text = stage.client(client).game(Nid(5), &[1, 2, 255]);
+        send(&mut stage, client, &text);
+    }
+    stage.step();
+    assert!(matches!(&stage.client(viewer).take_answers()[..], [Answer { outcome: Err(_), .. }]));
+    let [order] = &stage.regions[&A].orders[..] else { panic!("one of the two may") };
+    assert_eq!(order.command, Command::Game { nid: Nid(5), payload: vec![1, 2, 255] });
+    let (by, no) = (order.by, Outcome::Refused("not now".to_owned()));
+    stage.say(A, Item::Outcome(by, no));
+    stage.step();
+    let answers = stage.client(player).take_answers();
+    assert!(matches!(&answers[..], [Answer { outcome: Err(reason), .. }] if reason == "not now"), "{answers:?}");
+}
+
+#[test]
 fn an_order_survives_a_lossy_way() {
     let mut stage = Stage::new();
     let viewer = stage.join(1);

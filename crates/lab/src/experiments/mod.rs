@@ -10,6 +10,7 @@ mod collision;
 mod compression;
 mod control_schemes;
 mod failover;
+mod game;
 mod handover_latency;
 mod insertion_cost;
 mod link_throughput;
@@ -47,4 +48,5 @@ pub(crate) const ALL: [Experiment; 21] = [
     mirror_rays::EXPERIMENT,
     clients::EXPERIMENT,
     node_memory::EXPERIMENT,
+    game::EXPERIMENT,
 ];

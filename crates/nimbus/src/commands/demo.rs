@@ -2,7 +2,7 @@
 
 use clap::Args;
 use nimbus::node::Policy;
-use nimbus::runtime::EmbeddedConfig;
+use nimbus::runtime::{EmbeddedConfig, Play};
 
 use crate::commands::run::{Serving, serve};
 use crate::commands::universe::policy;
@@ -27,13 +27,13 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+    pub(crate) fn run(self, play: Option<Play>) -> anyhow::Result<Verdict> {
         let begins_on = if self.serving.burst.is_some() { 1 } else { self.servers };
         let world = worlds::scene(&self.scene, begins_on, 1, 1.0)?;
         let (servers, policy) = (self.servers, self.policy);
         let config = EmbeddedConfig { servers, policy, scenes: worlds::choice(1, 1.0), ..EmbeddedConfig::new(world) };
         // Whoever plays with it may kill a server. Schemes other than the default lose bodies or time, which is enough to watch.
-        let config = EmbeddedConfig { durable: policy == Policy::default(), ..config };
+        let config = EmbeddedConfig { durable: policy == Policy::default(), play, ..config };
         serve(config, &self.serving)
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nimbus::model::{Tick, World};
 use nimbus::runtime::pace::{LockStep, Pace, RealTime};
-use nimbus::runtime::{RunEnd, Servers, ServersConfig, Signals};
+use nimbus::runtime::{Play, RunEnd, Servers, ServersConfig, Signals};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -44,13 +44,13 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+    pub(crate) fn run(self, play: Option<Play>) -> anyhow::Result<Verdict> {
         let world = self.build()?;
         let hz = world.tick_hz;
         let end_tick = Tick(self.ticks);
         let mut signals = Signals::listen()?;
         let servers = self.servers.unwrap_or(1);
-        let config = ServersConfig { record: Some(self.out.clone()), servers, ..ServersConfig::new(world) };
+        let config = ServersConfig { record: Some(self.out.clone()), servers, play, ..ServersConfig::new(world) };
         let (running, ..) = Servers::start(config, |count| {
             if self.real_time {
                 Pace::RealTime(RealTime::start(Tick(0), hz))

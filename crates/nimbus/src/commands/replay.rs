@@ -2,7 +2,8 @@
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use nimbus::runtime::replay::replay;
+use nimbus::runtime::Play;
+use nimbus::runtime::replay::replay_with;
 use std::path::PathBuf;
 
 use crate::exit::Verdict;
@@ -15,12 +16,13 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+    pub(crate) fn run(self, play: Option<Play>) -> anyhow::Result<Verdict> {
         let bar = ProgressBar::new(1000);
         if let Ok(style) = ProgressStyle::with_template("replaying {bar:40} {percent} % {eta}") {
             bar.set_style(style);
         }
-        let replayed = replay(&self.file, |share| bar.set_position((share * 1000.0) as u64));
+        let rules = play.as_ref().map(|play| &play.rules);
+        let replayed = replay_with(&self.file, rules, |share| bar.set_position((share * 1000.0) as u64));
         bar.finish_and_clear();
         let replayed = replayed?;
         for node in &replayed.nodes {

@@ -4,7 +4,7 @@ use anyhow::Context;
 use clap::Args;
 use nimbus::runtime::cluster::{GatewayProcess, run_coordinator, run_node};
 use nimbus::runtime::mesh::{ProcessName, Role};
-use nimbus::runtime::{Clock, Signals, Web};
+use nimbus::runtime::{Clock, Play, Signals, Web};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,17 +40,18 @@ pub(crate) struct CoordinatorArgs {
 
 impl CoordinatorArgs {
     pub(crate) fn run(self) -> anyhow::Result<Verdict> {
-        self.role.run_with(Role::Coordinator, if self.etcd { Keep::InEtcd } else { Keep::AsWritten })
+        self.role.run_with(Role::Coordinator, if self.etcd { Keep::InEtcd } else { Keep::AsWritten }, None)
     }
 }
 
 impl RoleArgs {
-    pub(crate) fn run(self, role: Role) -> anyhow::Result<Verdict> {
-        self.run_with(role, Keep::AsWritten)
+    pub(crate) fn run(self, role: Role, play: Option<Play>) -> anyhow::Result<Verdict> {
+        self.run_with(role, Keep::AsWritten, play)
     }
 
-    fn run_with(self, role: Role, keep: Keep) -> anyhow::Result<Verdict> {
-        let described = cluster_file::read(&self.config, keep, self.restore.as_deref())?;
+    fn run_with(self, role: Role, keep: Keep, play: Option<Play>) -> anyhow::Result<Verdict> {
+        let mut described = cluster_file::read(&self.config, keep, self.restore.as_deref())?;
+        described.setup.play = play;
         let name = match &self.name {
             Some(name) => ProcessName::new(name)?,
             None => {

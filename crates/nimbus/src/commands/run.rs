@@ -2,7 +2,7 @@
 
 use clap::Args;
 use nimbus::runtime::access::{Access, Secret};
-use nimbus::runtime::{EmbeddedCluster, EmbeddedConfig, Signals, Web};
+use nimbus::runtime::{EmbeddedCluster, EmbeddedConfig, Play, Signals, Web};
 use nimbus::wire::client::ClientRole;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ pub(crate) struct Serving {
 }
 
 impl Run {
-    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+    pub(crate) fn run(self, play: Option<Play>) -> anyhow::Result<Verdict> {
         let mut world = worlds::file(&self.world)?;
         let mut servers = 1;
         if self.serving.burst.is_some() {
@@ -58,7 +58,7 @@ impl Run {
         } else if let Some(servers) = self.servers {
             world = worlds::cut_for(world, servers)?;
         }
-        let config = EmbeddedConfig { servers, scenes: worlds::only(&world), ..EmbeddedConfig::new(world) };
+        let config = EmbeddedConfig { servers, scenes: worlds::only(&world), play, ..EmbeddedConfig::new(world) };
         serve(config, &self.serving)
     }
 }

@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nimbus::node::{Planted, Policy};
+use nimbus::runtime::Play;
 use nimbus::universe::{
     BalanceConfig, ControlConfig, Faults, Mismanage, Misplan, Outcome, Swarm, Universe as Cluster, UniverseConfig,
 };
@@ -74,10 +75,11 @@ pub(crate) struct Universe {
 }
 
 impl Universe {
-    pub(crate) fn run(self) -> anyhow::Result<Verdict> {
+    pub(crate) fn run(self, play: Option<Play>) -> anyhow::Result<Verdict> {
+        let config = UniverseConfig { game: play.map(|play| play.rules), ..self.config() };
         match self.swarm {
-            Some(seeds) => self.run_swarm(seeds),
-            None => self.run_one(),
+            Some(seeds) => self.run_swarm(config, seeds),
+            None => self.run_one(config),
         }
     }
 
@@ -100,8 +102,7 @@ impl Universe {
         config
     }
 
-    fn run_one(&self) -> anyhow::Result<Verdict> {
-        let config = self.config();
+    fn run_one(&self, config: UniverseConfig) -> anyhow::Result<Verdict> {
         let bar = progress_bar(self.ticks, "ticks");
         let outcome = Cluster::new(config)?.run(|tick| bar.set_position(tick.0.min(self.ticks)));
         bar.finish_and_clear();
@@ -109,14 +110,9 @@ impl Universe {
         Ok(if outcome.violations.is_empty() { Verdict::Good } else { Verdict::NotMet })
     }
 
-    fn run_swarm(&self, seeds: u64) -> anyhow::Result<Verdict> {
-        let swarm = Swarm {
-            base: self.config(),
-            first_seed: self.seed,
-            seeds,
-            vary_servers: self.servers.is_none(),
-            stop_at_first: true,
-        };
+    fn run_swarm(&self, base: UniverseConfig, seeds: u64) -> anyhow::Result<Verdict> {
+        let swarm =
+            Swarm { base, first_seed: self.seed, seeds, vary_servers: self.servers.is_none(), stop_at_first: true };
         let threads = available_parallelism().map_or(1, usize::from);
         let bar = progress_bar(seeds, "seeds");
         let report = swarm.run(threads, |counted| bar.set_position(counted))?;
@@ -155,6 +151,9 @@ fn tell(outcome: &Outcome) {
     println!("frames {}, {} bytes, {} commands", outcome.frames, outcome.bytes, outcome.commands);
     if outcome.plans > 0 {
         println!("partitions planned {}", outcome.plans);
+    }
+    if !outcome.game_events.is_empty() {
+        println!("game events {}", outcome.game_events.len());
     }
     if !outcome.contacts.is_empty() {
         println!("contacts {} began or ended", outcome.contacts.len());

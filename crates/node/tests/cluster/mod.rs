@@ -29,8 +29,10 @@ impl Cluster {
             config.gateways.clear();
             configure(config);
         };
-        let backup = |region| Backup::new(RegionId(region), 1, 1, None);
-        Cluster { pair: Pair::new(world, durable), backups: [backup(0), backup(1)] }
+        let pair = Pair::new(world, durable);
+        let rules = pair.nodes[0].rules().cloned();
+        let backup = |region| Backup::new(RegionId(region), 1, 1, None).with_rules(rules.clone());
+        Cluster { backups: [backup(0), backup(1)], pair }
     }
 
     /// One tick; `fate` says whether a frame arrives.
@@ -67,7 +69,7 @@ impl Cluster {
     /// The backup takes over; `life` is that of the one that follows it.
     pub(crate) fn promote(&mut self, i: usize, life: u32) {
         let epoch = self.pair.nodes[i].epoch() + 1;
-        let empty = Backup::new(RegionId(i as u16), life, epoch, None);
+        let empty = Backup::new(RegionId(i as u16), life, epoch, None).with_rules(self.pair.nodes[i].rules().cloned());
         let sealed = std::mem::replace(&mut self.backups[i], empty);
         self.pair.nodes[i] = sealed.promote(epoch, Origin(100 + life as u16)).expect("it is seeded");
     }

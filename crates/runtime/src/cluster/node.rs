@@ -213,7 +213,8 @@ impl Host {
             duties.keep.iter().any(|keep| keep.region == *region && (keep.life, keep.epoch) == (kept.life, kept.epoch))
         });
         for keep in duties.keep {
-            let fresh = || (keep, Backup::new(keep.region, keep.life, keep.epoch, None));
+            let rules = self.setup.play.as_ref().map(|play| play.rules.clone());
+            let fresh = || (keep, Backup::new(keep.region, keep.life, keep.epoch, None).with_rules(rules));
             self.kept.entry(keep.region).or_insert_with(fresh);
         }
         Ok(())
@@ -229,6 +230,7 @@ impl Host {
                     origin: duty.origin,
                     gateways: self.member.gateways(),
                     durable: self.setup.is_durable(),
+                    game: self.setup.play.as_ref().map(|play| play.rules.clone()),
                     ..NodeConfig::new(duty.region)
                 };
                 let (its, worlds, restored) = (upcoming.clone(), self.worlds.clone(), self.setup.restored.clone());
@@ -259,7 +261,7 @@ impl Host {
         // Which world and partition hold at which tick must be known before the first tick is run: a server that takes
         // over makes up for ticks in which others went by a new one.
         let told = roster.changes.clone();
-        let (its_gauge, worlds) = (gauge.clone(), self.worlds.clone());
+        let (its_gauge, worlds, play) = (gauge.clone(), self.worlds.clone(), self.setup.play.clone());
         let run = move || {
             // A backup may take a while to become a server, and several may do so at once.
             let node = make().and_then(|mut node| {
@@ -291,6 +293,7 @@ impl Host {
                 gauge: its_gauge,
                 recorder,
                 contacts,
+                play,
             };
             Some(thread.run())
         };

@@ -15,6 +15,7 @@ use crate::http::BindError;
 use crate::mesh::{
     ClusterName, Hello, Identity, IdentityError, Mesh, MeshConfig, MeshError, NameError, PeerConfig, ProcessName, Role,
 };
+use crate::play::Play;
 use crate::servers::StartError;
 
 /// One process: what it is for and where it listens for the others.
@@ -68,6 +69,8 @@ pub struct ClusterSetup {
     pub checkpoints: Option<CheckpointPlan>,
     /// What it goes on from, if not from the start of the world.
     pub restored: Option<Arc<Restored>>,
+    /// The game that nodes play; every node must have the same.
+    pub play: Option<Play>,
 }
 
 /// Where checkpoints go, and when.

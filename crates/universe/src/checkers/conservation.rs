@@ -86,7 +86,7 @@ mod tests {
         world.layout = Layout::columns(1, 100.0);
         let map = PartitionMap::from_layout(&world.layout).unwrap();
         let nodes = [Node::new(NodeConfig::new(RegionId(0)), Arc::new(world), era_of_server, map, Tick(0))];
-        let recovery = Recovery::new(false, None, 1);
+        let recovery = Recovery::new(false, None, None, 1);
         let mut checkers = Checkers::new(Policy::Aura);
         let born = EventKind::Born;
         let (nid, region) = (Nid::of_world(1, 7), RegionId(0));

@@ -27,6 +27,7 @@ impl ReplayProof {
             Ok(again) => again,
             Err(error) => return broken.push(Broken(RULE, format!("{}: {error}", node.region()))),
         };
+        again.play(node.rules().cloned());
         for entry in &self.log {
             again.replay(entry);
         }

@@ -174,6 +174,7 @@ impl Universe {
             });
             if let Some(keep) = keep.filter(|_| !life.keepers.iter().any(|keeper| keeper.process == process)) {
                 let backup = Backup::new(keep.region, keep.life, keep.epoch, self.config.planted);
+                let backup = backup.with_rules(self.config.game.clone());
                 life.keepers.push(Keeper { process, epoch: keep.epoch, backup });
             }
         }

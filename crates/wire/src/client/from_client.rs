@@ -5,6 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::fields::{Fields, flag, kind_of, nid, number, pose, sequence, shape, vec3, within};
+use super::game;
 use super::query::{self, Authority, FilterText, Query, QueryFilter, QueryText};
 use super::{Overlay, TEXT_BYTES_MAX, Watch};
 use crate::command::join_problem;
@@ -143,6 +144,13 @@ pub enum FromClient {
     },
     /// From now on see what this view shows, and nothing else.
     Watch(Watch),
+    /// Tell the game something about a body.
+    Game {
+        /// Which.
+        nid: Nid,
+        /// What, in the game's own words; at most [`nimbus_model::GAME_COMMAND_BYTES_MAX`].
+        payload: Vec<u8>,
+    },
 }
 
 /// A command with the number its sender gave it.
@@ -163,9 +171,9 @@ pub struct Reject {
     pub reason: String,
 }
 
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "spawn", "impulse", "despawn", "join", "reset", "scene", "pause", "step", "speed", "overlays", "inspect", "kill",
-    "query", "watch",
+    "query", "watch", "game",
 ];
 
 impl FromClient {
@@ -223,6 +231,7 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
         "kill" => FromClient::Kill { server: within(fields, "server", 0.0, f32::from(u16::MAX))?.floor() as u16 },
         "query" => query::parse(fields)?,
         "watch" => FromClient::Watch(Watch::parse(fields)?),
+        "game" => FromClient::Game { nid: nid(fields, "nid")?, payload: game::payload(fields)? },
         unknown => {
             let shown: String = unknown.chars().take(40).collect();
             return Err(match nearest(unknown, KNOWN) {
@@ -364,6 +373,10 @@ enum Ask<'a> {
         at: Option<Tick>,
     },
     Watch(Watch),
+    Game {
+        nid: String,
+        data: &'a [u8],
+    },
 }
 
 impl<'a> From<&'a FromClient> for Ask<'a> {
@@ -399,6 +412,7 @@ impl<'a> From<&'a FromClient> for Ask<'a> {
                 },
             },
             FromClient::Watch(watch) => Ask::Watch(*watch),
+            FromClient::Game { nid, payload } => Ask::Game { nid: nid.to_string(), data: payload },
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod bodies;
 mod body_card;
 mod fields;
 mod from_client;
+mod game;
 mod nid_text;
 mod overlay;
 mod query;

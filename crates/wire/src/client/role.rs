@@ -33,7 +33,7 @@ impl ClientRole {
             | FromClient::Inspect { .. }
             | FromClient::Query { .. }
             | FromClient::Watch(_) => ClientRole::Viewer,
-            FromClient::Spawn(_) | FromClient::Impulse { .. } => ClientRole::Player,
+            FromClient::Spawn(_) | FromClient::Impulse { .. } | FromClient::Game { .. } => ClientRole::Player,
             FromClient::Despawn { .. } | FromClient::Join { .. } => ClientRole::Builder,
             FromClient::Reset
             | FromClient::Scene { .. }

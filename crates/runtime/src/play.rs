@@ -1,0 +1,37 @@
+//! A game for the servers of a process, and where they tell what it says.
+
+use nimbus_model::RegionId;
+use nimbus_node::{Game, GameTick, Node, Rules};
+use std::sync::mpsc::SyncSender;
+
+use crate::reading::Gauge;
+
+/// A game that servers play.
+#[derive(Clone, Debug)]
+pub struct Play {
+    /// Its rules.
+    pub rules: Rules,
+    /// Where servers tell what the game says, once it is certain. A server never waits for a full channel: what does not fit
+    /// is dropped and counted.
+    pub events: Option<SyncSender<(RegionId, GameTick)>>,
+}
+
+impl Play {
+    /// A game that nobody listens to.
+    pub fn new(game: impl Game + 'static) -> Play {
+        Play { rules: Rules::new(game), events: None }
+    }
+}
+
+/// Tells what the game of a server has said.
+pub(crate) fn tell_game_events(node: &mut Node, play: Option<&Play>, gauge: &Gauge) {
+    let Some(play) = play else { return };
+    for tick in node.take_game_events() {
+        let count = tick.events.len() as u64;
+        if let Some(events) = &play.events
+            && events.try_send((node.region(), tick)).is_err()
+        {
+            gauge.write(|reading| reading.game_events_dropped += count);
+        }
+    }
+}
