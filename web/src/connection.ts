@@ -21,6 +21,8 @@ export interface ConnectionEvents {
 
 /** Pauses before each attempt after the first, ms; the last one is used from then on. */
 const BACKOFF_MS = [500, 1000, 2000, 3000, 5000];
+/** Where there are other gateways, each is tried after only this pause, ms. */
+const OTHER_MS = 100;
 /** The gateway speaks twice a second. After this long without a word it is taken for gone, ms. */
 const SILENCE_MS = 10_000;
 /** An attempt that has not succeeded by then is given up, ms. */
@@ -43,6 +45,8 @@ export class Connection {
     /** Asked before every attempt: what it says may be good only once. */
     private readonly url: () => string,
     private readonly events: ConnectionEvents,
+    /** How many gateways there are: while some have not been tried since the last success, nobody waits long. */
+    private readonly gateways: () => number = () => 1,
   ) {
     setInterval(() => this.watch(), WATCH_MS);
   }
@@ -87,7 +91,9 @@ export class Connection {
   private lose(reason: string): void {
     this.abandon();
     if (this.state.kind === "live" && Date.now() - this.liveSince > LASTING_MS) this.failures = 0;
-    const pause = BACKOFF_MS[Math.min(this.failures, BACKOFF_MS.length - 1)];
+    const others = this.gateways() - 1;
+    const waits = Math.min(Math.max(0, this.failures - others), BACKOFF_MS.length - 1);
+    const pause = this.failures < others ? OTHER_MS : BACKOFF_MS[waits];
     this.failures++;
     this.retryTimer = setTimeout(() => this.open(), pause);
     this.enter({ kind: "lost", retryAt: Date.now() + pause, reason });

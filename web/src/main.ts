@@ -6,14 +6,17 @@ import { CameraRig } from "./camera";
 import { Connection, describe, type ConnectionState } from "./connection";
 import { Controls } from "./controls";
 import { Follow } from "./follow";
+import { Gateways, listedGateways } from "./gateways";
 import { Inspector } from "./inspect";
 import { keyOf } from "./keys";
 import { LinkPanel } from "./link_panel";
 import { Overlays, wantedOf } from "./overlays";
 import { element, Panel } from "./panel";
+import { Probe } from "./probe";
 import { PROTOCOL_VERSION, type Command, type Inbound, type OverlayName } from "./protocol";
 import { Recorder } from "./recorder";
 import { NOBODY, RoundTrip } from "./round_trip";
+import { SceneCard } from "./scene_card";
 import { breachText } from "./seams";
 import { type Quality, Stage } from "./stage";
 import { dress } from "./swatch";
@@ -21,6 +24,8 @@ import { installHooks } from "./test_hooks";
 import { throwCommand } from "./throw";
 import { TimelineView } from "./timeline_view";
 import { Toasts } from "./toasts";
+import { ToolPreview } from "./tool_preview";
+import { Tools } from "./tools";
 import { Traffic } from "./traffic";
 import { World } from "./world";
 
@@ -57,26 +62,34 @@ let subscription = -1;
 
 /** What lets us in, where a token is needed; each is good once, and the gateway gives us the next. */
 let ticket = new URLSearchParams(location.search).get("token");
-const connection = new Connection(gatewayUrl, {
-  text: (message) => {
-    traffic.text(message);
-    const inbound = world.text(message);
-    try {
-      if (inbound) show(inbound);
-    } catch (error) {
-      world.dropped++;
-      console.error("a message could not be shown", error);
-    }
+const gateways = new Gateways(location.host, listedGateways(location.search));
+/** What we may do, as the gateway said. */
+let role = "";
+const connection = new Connection(
+  gatewayUrl,
+  {
+    text: (message) => {
+      traffic.text(message);
+      const inbound = world.text(message);
+      try {
+        if (inbound) show(inbound);
+      } catch (error) {
+        world.dropped++;
+        console.error("a message could not be shown", error);
+      }
+    },
+    binary: (message) => {
+      traffic.binary(message.byteLength);
+      world.binary(message);
+    },
+    changed: (state) => {
+      if (state.kind !== "live") roundTrip.reset();
+      if (state.kind === "lost") gateways.next();
+      showConnection(state);
+    },
   },
-  binary: (message) => {
-    traffic.binary(message.byteLength);
-    world.binary(message);
-  },
-  changed: (state) => {
-    if (state.kind !== "live") roundTrip.reset();
-    showConnection(state);
-  },
-});
+  () => gateways.count,
+);
 
 const controls = new Controls(
   {
@@ -94,8 +107,14 @@ const controls = new Controls(
       if (command === null) toasts.show("You are outside the world and looking past it; turn towards it to throw.", true);
       else send(command);
     },
-    pick: (x, y) => inspector.pickAt(x, y),
-    letGo: () => (follow.nid === null ? inspector.drop() : follow.stop()),
+    pick: (x, y) => {
+      if (tools.active === null) inspector.pickAt(x, y);
+    },
+    letGo: () => {
+      if (tools.cancel()) return;
+      if (follow.nid === null) inspector.drop();
+      else follow.stop();
+    },
     follow: () => toggleFollow(),
     toggleMode: () => {
       follow.stop();
@@ -109,6 +128,11 @@ const controls = new Controls(
       rig.frame(lookedAt, true);
     },
     toggleOverlay: (id) => overlays.toggle(id),
+    tool: (name) => tools.choose(name),
+    toggleScene: () => {
+      sceneCard.toggle();
+      showScene();
+    },
     toggleLink: () => linkPanel.toggle(),
     record: () => recorder.toggle(),
     retry: () => connection.open(),
@@ -126,6 +150,15 @@ const overlays = new Overlays((on) => {
   subscribe();
 });
 const inspector = new Inspector(world, rig.camera, send, ask, () => rig.direction());
+const preview = new ToolPreview();
+const probe = new Probe(preview, send, describeBody, (nid) => send({ type: "despawn", nid }));
+const tools = new Tools(canvas, rig, preview, probe, {
+  send,
+  regions: () => world.regions,
+  nameOf: (region) => world.regionName(region),
+  heightAt: (x, y) => inspector.heightAt(x, y),
+});
+const sceneCard = new SceneCard();
 const placed = new Float32Array(3);
 const follow = new Follow(
   {
@@ -149,13 +182,19 @@ const timelineView = new TimelineView(world.timeline, (region) => world.regionNa
 const recorder = new Recorder(canvas, element<HTMLButtonElement>("record"), stage !== null, () => hooks.sceneName, (text, bad) =>
   toasts.show(text, bad),
 );
-const hooks = installHooks(world, connection, rig, clock, () => frames, send, (slot) => inspector.pick(slot), () => follow.nid);
-stage?.add(world.statics.group, world.bodies.group, world.regionsView.group, world.seamsView.group);
+const hooks = installHooks(world, connection, rig, clock, () => frames, send, (slot) => inspector.pick(slot), () => follow.nid, {
+  tool: () => tools.active,
+  gateway: () => gateways.place,
+  probed: () => probe.last,
+});
+stage?.add(world.statics.group, world.bodies.group, world.regionsView.group, world.seamsView.group, preview.group);
 connection.open();
 setInterval(() => {
   showConnection(connection.state);
   panel.live(world.tick(), world.replicas.count, fps);
   inspector.refresh();
+  tools.refresh();
+  showScene();
   showFollowed();
   timelineView.show(world.tick());
   const { seams } = world;
@@ -202,11 +241,18 @@ function frame(): void {
 function show(message: Inbound): void {
   switch (message.type) {
     case "welcome":
+      role = message.role ?? "";
       subscribe();
       controls.setScenes(message.scenes);
       if (message.protocol !== PROTOCOL_VERSION) {
         toasts.show(`The server speaks version ${message.protocol}, this page version ${PROTOCOL_VERSION}. Reload it.`, true);
       }
+      break;
+    case "gateways":
+      gateways.learn(message.at);
+      break;
+    case "hits":
+      probe.answered(message.seq ?? null, message.age, message.answers);
       break;
     case "ticket":
       ticket = message.token;
@@ -267,6 +313,26 @@ function ask(command: Command): number {
   return seq;
 }
 
+/** What a body is called that a ray met. */
+function describeBody(nid: string): string {
+  if (world.statics.find(nid)) return `Static ${nid}`;
+  const slot = world.replicas.slotOf(nid);
+  return slot < 0 ? `Body ${nid}` : `Body ${nid} of ${world.regionName(world.replicas.region[slot])}`;
+}
+
+function showScene(): void {
+  sceneCard.show({
+    facts: world.facts,
+    stats: world.stats,
+    regions: world.regions,
+    bodies: world.replicas.count,
+    statics: world.statics.count,
+    gateway: gateways.place,
+    gateways: gateways.count,
+    role,
+  });
+}
+
 /** Picks the first of these bodies that there still is. */
 function pickFirst(nids: string[]): void {
   const slot = nids.map((nid) => world.replicas.slotOf(nid)).find((found) => found >= 0);
@@ -324,6 +390,7 @@ function makeStage(): Stage | null {
 
 function gatewayUrl(): string {
   const url = new URL("ws", location.href);
+  url.host = gateways.place;
   url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
   url.search = "";
   if (ticket !== null) {

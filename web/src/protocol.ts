@@ -26,6 +26,8 @@ export type Shape =
   | { "height-field": { rows: number; columns: number; heights: number[]; scale: Vec3 } };
 
 export interface StaticBody {
+  /** Servers of an older release do not say. */
+  nid?: string;
   shape: Shape;
   position: Vec3;
   rotation: Quat;
@@ -36,6 +38,25 @@ export interface RegionBox {
   min: (number | null)[];
   max: (number | null)[];
 }
+
+/** What the servers promise. */
+export interface Tolerances {
+  /** Metres a second. */
+  speed: number;
+  latency_ms: number;
+  frame_ms: number;
+}
+
+/** What a ray met first. */
+export interface Hit {
+  nid: string;
+  distance: number;
+  point: Vec3;
+  normal: Vec3;
+}
+
+/** The answer to one question; under the name of the question. */
+export type QueryAnswer = { ray: Hit | null } | Record<string, unknown>;
 
 export interface Region {
   id: number;
@@ -54,6 +75,8 @@ export interface NodeStats {
   ghosts: number;
   breaches: number;
   late_ticks: number;
+  /** How far it is from the common time. */
+  skew_ms?: number;
   /** Which life of its region it is. */
   epoch: number;
   alive: boolean;
@@ -112,10 +135,26 @@ export interface SceneInfo {
   about: string;
 }
 
+export interface WorldMessage {
+  type: "world";
+  era: number;
+  name: string;
+  about: string;
+  tick_hz: number;
+  kill_box?: RegionBox;
+  gravity?: Vec3;
+  tolerances?: Tolerances;
+  radius_max?: number;
+  statics: StaticBody[];
+}
+
 export type Inbound =
   | { type: "welcome"; protocol: number; client: number; role?: string; scenes: SceneInfo[] }
   | { type: "ticket"; token: string }
-  | { type: "world"; era: number; name: string; about: string; tick_hz: number; kill_box?: RegionBox; statics: StaticBody[] }
+  | WorldMessage
+  | { type: "statics"; added: StaticBody[]; removed: string[] }
+  | { type: "hits"; seq?: number | null; tick: number; age: number; answers: QueryAnswer[] }
+  | { type: "gateways"; at: string[] }
   | { type: "map"; epoch: number; regions: Region[] }
   | { type: "shape"; id: number; shape: Shape }
   | { type: "clock"; paused: boolean; speed: number }
@@ -131,7 +170,7 @@ export type Anchor = { position: Vec3; rotation: [number, number, number, number
 export type Joint = { kind: string | Record<string, unknown>; anchor_a: Anchor; anchor_b: Anchor; contacts: boolean };
 
 export type Command =
-  | { type: "spawn"; shape: Shape; position: Vec3; velocity: Vec3; density?: number; restitution?: number }
+  | { type: "spawn"; kind?: "dynamic" | "kinematic"; shape: Shape; position: Vec3; velocity: Vec3; density?: number; restitution?: number }
   | { type: "impulse"; nid: string; impulse: Vec3 }
   | { type: "despawn"; nid: string }
   | { type: "join"; one: string; two: string; joint: Joint }
@@ -142,7 +181,15 @@ export type Command =
   | { type: "speed"; factor: number }
   | { type: "overlays"; on: OverlayName[] }
   | { type: "inspect"; nid: string }
-  | { type: "kill"; server: number };
+  | { type: "kill"; server: number }
+  | { type: "velocity"; nid: string; linear?: Vec3; angular?: Vec3 }
+  | { type: "target"; nid: string; position: Vec3; rotation?: Quat; ticks: number }
+  | { type: "static"; shape: Shape; position: Vec3; rotation?: Quat; friction?: number; restitution?: number }
+  | { type: "regions"; boxes: DrawnBox[]; rest: number }
+  | { type: "query"; queries: { ray: { origin: Vec3; direction: Vec3; max: number } }[] };
+
+/** A box that a person gives to a region. */
+export type DrawnBox = RegionBox & { region: number };
 
 const REQUIRED: Record<string, (message: Record<string, unknown>) => boolean> = {
   welcome: (m) => Array.isArray(m.scenes),
@@ -154,6 +201,9 @@ const REQUIRED: Record<string, (message: Record<string, unknown>) => boolean> = 
   stats: (m) => typeof m.tick === "number" && Array.isArray(m.nodes),
   body: (m) => typeof m.nid === "string" && Array.isArray(m.history) && typeof m.desc === "object" && m.desc !== null,
   breaches: (m) => Array.isArray(m.recent),
+  statics: (m) => Array.isArray(m.added) && Array.isArray(m.removed),
+  hits: (m) => typeof m.tick === "number" && Array.isArray(m.answers),
+  gateways: (m) => Array.isArray(m.at) && m.at.every((place) => typeof place === "string"),
   done: () => true,
   refused: () => true,
 };

@@ -8,7 +8,7 @@ import { BodiesView } from "./bodies_view";
 import { focusOf, interestingExtent, width } from "./extent";
 import { Jitter } from "./jitter";
 import { Playhead } from "./playhead";
-import { decode, parseText, type Inbound, type Region, type RegionBox, type WorldStats } from "./protocol";
+import { decode, parseText, type Inbound, type Region, type RegionBox, type WorldMessage, type WorldStats } from "./protocol";
 import { RegionsView } from "./regions_view";
 import { POSE_STRIDE, Replicas } from "./replicas";
 import { Rolling } from "./rolling";
@@ -49,7 +49,10 @@ export class World {
   focus: Box3;
   /** Set when a world was loaded or its extent became quite another one; the frame loop looks and clears it. */
   extentChanged = true;
-  private regions: Region[] = [];
+  /** Which server looks after which part of space. */
+  regions: Region[] = [];
+  /** What the world said of itself when it was loaded. */
+  facts: WorldMessage | null = null;
   private labels = "";
   private decodeMs = 0;
   private extentAt = 0;
@@ -132,6 +135,7 @@ export class World {
     switch (message.type) {
       case "world":
         this.era = message.era;
+        this.facts = message;
         this.stats = null;
         this.name = message.name;
         this.replicas.clear();
@@ -147,6 +151,9 @@ export class World {
         this.statics.load(message.statics);
         this.extentBodies = 0;
         this.adopt(interestingExtent(new Float32Array(0), this.statics.bounds), new Float32Array(0));
+        break;
+      case "statics":
+        this.statics.change(message.added, message.removed);
         break;
       case "map":
         this.regions = message.regions.filter((region) => Array.isArray(region?.boxes));

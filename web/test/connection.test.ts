@@ -51,6 +51,20 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+group("a connection with several gateways", () => {
+  test("tries each of them at once, and only then waits", () => {
+    const connection = new Connection(() => "ws://any/ws", { text() {}, binary() {}, changed() {} }, () => 3);
+    connection.open();
+    const pauses = [0, 1, 2, 3].map(() => {
+      newest().die();
+      const pause = connection.state.kind === "lost" ? connection.state.retryAt - Date.now() : -1;
+      vi.advanceTimersByTime(pause);
+      return pause;
+    });
+    expect(pauses).toEqual([100, 100, 500, 1000]);
+  });
+});
+
 group("a connection", () => {
   test("is live from the first message and hands messages on", () => {
     const { connection, heard } = setup();

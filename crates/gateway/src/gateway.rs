@@ -1,6 +1,6 @@
 //! The gateway itself: the order in which a tick does things, and the way in for frames, clients and the shell.
 
-use nimbus_model::{ClientId, Nid, RegionId, Tick, World, nearest};
+use nimbus_model::{ClientId, Nid, Placed, RegionId, Tick, World, nearest};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{
     BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Hits, Overlay, Parsed, Query, QueryFilter, RegionShape,
@@ -18,6 +18,7 @@ use crate::orders::{Orders, spawn_command};
 use crate::replicas::{Replica, Replicas, Voice};
 use crate::seams::Seams;
 use crate::sessions::{Allowance, Sessions};
+use crate::statics::StaticChanges;
 use crate::stats::Stats;
 use crate::stream::Stream;
 use crate::{Counters, Message, Outputs, Request};
@@ -82,6 +83,7 @@ pub struct Gateway {
     /// Maps that wait for their tick, each with the number of loads asked for before it: a load voids older ones.
     maps: Vec<(u64, PartitionMap)>,
     loads: u64,
+    statics: StaticChanges,
     early: Vec<Frame>,
     paused: bool,
     speed: f32,
@@ -120,6 +122,7 @@ impl Gateway {
             upcoming: None,
             maps: Vec::new(),
             loads: 0,
+            statics: StaticChanges::default(),
             early: Vec::new(),
             paused: false,
             speed: 1.0,
@@ -150,6 +153,11 @@ impl Gateway {
             self.maps.remove(0);
         }
         self.maps.push((self.loads, map));
+    }
+
+    /// The statics put into the world of an era change at a tick.
+    pub fn set_statics(&mut self, at: Tick, era: u16, placed: Arc<Placed>) {
+        self.statics.expect(at, era, placed);
     }
 
     /// The timeline stops, resumes or changes speed; clients are told.
@@ -205,10 +213,10 @@ impl Gateway {
         self.sessions.rubbish(client, reject, &mut self.counters);
     }
 
-    /// The shell's answer to a [`Request`].
-    pub fn answer(&mut self, client: ClientId, seq: Option<u64>, outcome: Result<(), String>) {
+    /// The shell's answer to a [`Request`]: the body it was about, if any, or why not.
+    pub fn answer(&mut self, client: ClientId, seq: Option<u64>, outcome: Result<Option<Nid>, String>) {
         match outcome {
-            Ok(()) => self.sessions.tell(client, ToClient::Done { seq, nid: None }),
+            Ok(nid) => self.sessions.tell(client, ToClient::Done { seq, nid }),
             Err(reason) => self.sessions.refuse(client, seq, reason, &mut self.counters),
         }
     }
@@ -255,6 +263,7 @@ impl Gateway {
         self.now = self.now.max(now);
         self.load_if_due(out);
         self.adopt_maps();
+        self.adopt_statics();
         self.apply_items();
         self.replicas.settle();
         for (voice, updates) in self.states.drain(..) {
@@ -320,6 +329,11 @@ impl Gateway {
     /// The map in force.
     pub fn map(&self) -> &PartitionMap {
         &self.map
+    }
+
+    /// The world as it is now, with what was put into it.
+    pub fn world(&self) -> &Arc<World> {
+        &self.world
     }
 
     /// The figures of every region's seams, as of its latest report.
@@ -392,6 +406,13 @@ impl Gateway {
         }
     }
 
+    fn adopt_statics(&mut self) {
+        if let Some(message) = self.statics.take_effect(self.now, self.era, &mut self.world) {
+            self.mirror.clear();
+            self.news.push(message);
+        }
+    }
+
     fn apply_items(&mut self) {
         let Gateway { lanes, replicas, orders, sessions, counters, config, now, .. } = self;
         lanes.apply(|voice, item| match item {
@@ -437,6 +458,9 @@ impl Gateway {
             FromClient::Impulse { nid, impulse } => {
                 self.owner(nid).map(|region| (region, Command::Push { nid, impulse }))
             }
+            FromClient::Despawn { nid } if Placed::may_name(nid) => {
+                return self.request(client, seq, Request::RemoveStatic(nid));
+            }
             FromClient::Despawn { nid } => self.owner(nid).map(|region| (region, Command::Despawn { nid })),
             FromClient::Join { one, two, joint } => {
                 self.owner(one).map(|region| (region, Command::Join { one, two, joint }))
@@ -450,6 +474,16 @@ impl Gateway {
             FromClient::Overlays { on } => return self.choose_overlays(client, seq, on),
             FromClient::Inspect { nid } => return self.inspect(client, seq, nid),
             FromClient::Query { queries, filter } => return self.query(client, seq, &queries, &filter),
+            FromClient::Velocity { nid, linear, angular } => {
+                self.owner(nid).map(|region| (region, Command::Turn { nid, linear, angular }))
+            }
+            FromClient::Target { nid, pose, ticks } => {
+                self.owner(nid).map(|region| (region, Command::Steer { nid, pose, ticks }))
+            }
+            FromClient::Static(fixed) => {
+                return self.request(client, seq, Request::PlaceStatic(Arc::new(fixed.desc()), fixed.pose));
+            }
+            FromClient::Regions { boxes, rest } => return self.request(client, seq, Request::Regions(boxes, rest)),
         };
         if !self.may_command(client, seq) {
             return;

@@ -7,6 +7,7 @@
 //! - `replicas` decides which claim about a body counts; nothing else does.
 //! - `stream` turns what changed into messages, encoded once for all clients.
 //! - `seams` keeps what regions say of auras, clusters and breaches, `hand_overs` who had a body before.
+//! - `statics` keeps what is put into the world and taken out until its tick.
 //! - `mirror` answers what is where, once somebody asks.
 //! - `sessions` bounds what a client may cost; `orders` remembers who asked for what.
 
@@ -21,6 +22,7 @@ mod replicas;
 mod seams;
 mod sessions;
 mod shapes;
+mod statics;
 mod stats;
 mod stream;
 

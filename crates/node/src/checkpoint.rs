@@ -5,10 +5,10 @@
 //! part of it: with that, every body is found exactly once, also one that was under way; and where two contributions do
 //! not fit together, because one server was ahead of the other, it shows, and another tick has to be tried.
 
-use nimbus_model::{Group, Member, Nid, RegionId, Tick, World, coding};
+use nimbus_model::{Group, Member, Nid, Placed, RegionId, Tick, World, coding};
 use nimbus_physics::{Copied, Pressure};
 use nimbus_space::PartitionMap;
-use nimbus_wire::{Address, Item, Transfer, decode_group, encode_group};
+use nimbus_wire::{Address, Course, Item, Transfer, decode_group, encode_group};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -55,6 +55,10 @@ pub struct Part {
     epochs: Vec<u32>,
     under_way: Vec<UnderWay>,
     lanes: Vec<Lanes>,
+    /// Where kinematic bodies were on their way to.
+    courses: Vec<(Nid, Course)>,
+    /// What had been put into the world by then.
+    placed: Placed,
 }
 
 /// What a server takes down for a contribution before the tick of it, a little every tick, so that none takes long.
@@ -74,16 +78,20 @@ pub struct Contribution {
     hosted: Reigns,
     under_way: Vec<UnderWay>,
     lanes: Vec<Lanes>,
+    /// Where kinematic bodies were on their way to.
+    courses: Vec<(Nid, Course)>,
+    /// What had been put into the world by then.
+    placed: Placed,
 }
 
 impl Contribution {
     /// Puts it in order. The server that wrote it has no time for that; any thread has.
     pub fn into_part(self) -> Part {
-        let Contribution { region, tick, era, loaded_at, copied, hosted, under_way, lanes } = self;
+        let Contribution { region, tick, era, loaded_at, copied, hosted, under_way, lanes, courses, placed } = self;
         let mut bodies = copied.into_group();
         bodies.members.retain(|member| hosted.contains(member.nid));
         let epochs = bodies.members.iter().map(|member| hosted.get(member.nid).unwrap_or(1)).collect();
-        Part { region, tick, era, loaded_at, bodies, epochs, under_way, lanes }
+        Part { region, tick, era, loaded_at, bodies, epochs, under_way, lanes, courses, placed }
     }
 }
 
@@ -99,6 +107,10 @@ struct Stored {
     epochs: Vec<u32>,
     under_way: Vec<UnderWay>,
     lanes: Vec<Lanes>,
+    /// Where kinematic bodies were on their way to.
+    courses: Vec<(Nid, Course)>,
+    /// What had been put into the world by then.
+    placed: Placed,
 }
 
 /// Why parts do not make a world.
@@ -144,18 +156,20 @@ impl Part {
             epochs: self.epochs.clone(),
             under_way: self.under_way.clone(),
             lanes: self.lanes.clone(),
+            courses: self.courses.clone(),
+            placed: self.placed.clone(),
         })
     }
 
     /// The part of a region from where it was stored.
     pub fn decode(of: RegionId, bytes: &[u8]) -> Result<Part, CheckpointError> {
         let stored: Stored = coding::read(bytes).map_err(|_| CheckpointError::Damaged(of))?;
-        let Stored { region, tick, era, loaded_at, bodies, epochs, under_way, lanes } = stored;
+        let Stored { region, tick, era, loaded_at, bodies, epochs, under_way, lanes, courses, placed } = stored;
         let bodies = decode_group(&bodies).map_err(|_| CheckpointError::Damaged(of))?;
-        if region != of || bodies.members.len() != epochs.len() {
+        if region != of || bodies.members.len() != epochs.len() || placed.problem().is_some() {
             return Err(CheckpointError::Damaged(of));
         }
-        Ok(Part { region, tick, era, loaded_at, bodies, epochs, under_way, lanes })
+        Ok(Part { region, tick, era, loaded_at, bodies, epochs, under_way, lanes, courses, placed })
     }
 
     fn lane(&self, peer: RegionId) -> Lanes {
@@ -177,11 +191,16 @@ pub struct Checkpoint {
     pub loaded_at: Tick,
     bodies: Group,
     epochs: BTreeMap<Nid, u32>,
+    courses: BTreeMap<Nid, Course>,
 }
 
 impl Checkpoint {
     /// Makes a world of the parts of all regions.
-    pub fn assemble(world: Arc<World>, regions: &[RegionId], parts: &[Part]) -> Result<Checkpoint, CheckpointError> {
+    pub fn assemble(
+        mut world: Arc<World>,
+        regions: &[RegionId],
+        parts: &[Part],
+    ) -> Result<Checkpoint, CheckpointError> {
         let mut by_region = BTreeMap::new();
         for part in parts {
             if by_region.insert(part.region, part).is_some() {
@@ -197,9 +216,16 @@ impl Checkpoint {
             return Err(CheckpointError::OtherTick(odd.region));
         }
         let (tick, era, loaded_at) = moment(first);
+        // One that heard of a static late has it a moment later; the world goes on with all of them.
+        let newest = parts.iter().map(|part| &part.placed).max_by_key(|placed| placed.revision);
+        if let Some(placed) = newest.filter(|placed| **placed != world.placed) {
+            Arc::make_mut(&mut world).placed = placed.clone();
+        }
         let bodies = Group::default();
-        let mut whole = Checkpoint { world, era, tick, loaded_at, bodies, epochs: BTreeMap::new() };
+        let (epochs, courses) = (BTreeMap::new(), BTreeMap::new());
+        let mut whole = Checkpoint { world, era, tick, loaded_at, bodies, epochs, courses };
         for part in parts {
+            whole.courses.extend(part.courses.iter().copied());
             whole.add(part.bodies.clone(), part.epochs.iter().copied())?;
             for lanes in &part.lanes {
                 let mark = by_region.get(&lanes.peer).map_or(0, |peer| peer.lane(part.region).mark);
@@ -216,6 +242,7 @@ impl Checkpoint {
                     if group.members.len() != transfer.claims.len() {
                         return Err(CheckpointError::Damaged(part.region));
                     }
+                    whole.courses.extend(transfer.courses.iter().copied());
                     whole.add(group, transfer.claims.iter().map(|claim| claim.body_epoch))?;
                 }
             }
@@ -291,6 +318,8 @@ impl Node {
             hosted: self.hosted.clone(),
             under_way: under_way.collect(),
             lanes: lanes.into_values().collect(),
+            courses: self.courses.iter().map(|(nid, course)| (*nid, *course)).collect(),
+            placed: self.world.placed.clone(),
         }
     }
 
@@ -311,6 +340,8 @@ impl Node {
         let stays = |nid: Nid| ours.contains(&nid) || !from.epochs.contains_key(&nid);
         here.contacts.extend(from.bodies.contacts.iter().filter(|touch| stays(touch.a) && stays(touch.b)).cloned());
         node.bear(here, |nid| from.epochs.get(&nid).copied().unwrap_or(1));
+        let courses = from.courses.iter().filter(|(nid, course)| ours.contains(nid) && course.pose.is_valid());
+        node.courses.extend(courses.map(|(nid, course)| (*nid, *course)));
         node
     }
 }

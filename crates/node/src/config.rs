@@ -141,11 +141,13 @@ pub enum Planted {
     BackupReorders,
     /// A group that arrives has forgotten what it touched, and its touches begin a second time.
     ForgottenTouches,
+    /// Statics that are put into the world are ignored.
+    DeafToStatics,
 }
 
 impl Planted {
     /// All of them, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 22] = [
+    pub const ALL: [(&'static str, Planted); 23] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),
         ("keep-on-grant", Planted::KeepOnGrant),
@@ -168,6 +170,7 @@ impl Planted {
         ("stale-seed", Planted::StaleSeed),
         ("backup-reorders", Planted::BackupReorders),
         ("forgotten-touches", Planted::ForgottenTouches),
+        ("deaf-to-statics", Planted::DeafToStatics),
     ];
 }
 

@@ -66,4 +66,8 @@ pub struct Counters {
     pub contacts_left_out: u64,
     /// News for a gateway dropped because it did not keep up.
     pub feed_dropped: u64,
+    /// Statics put into the running world.
+    pub statics_placed: u64,
+    /// Statics taken out of it again.
+    pub statics_removed: u64,
 }

@@ -11,6 +11,8 @@ use crate::outbox::REGION_LANE_MAX;
 
 /// A command that was passed on this often is refused.
 const HOPS_MAX: u8 = 8;
+/// No command makes a body turn faster, rad/s: at 60 Hz it would seem to turn the other way.
+const SPIN_MAX: f32 = 100.0;
 
 impl Node {
     pub(crate) fn carry_out(&mut self, order: Order) {
@@ -19,7 +21,7 @@ impl Node {
                 let at = self.map.region_at(motion.pose.position);
                 (at != self.config.region).then_some(at)
             }
-            Command::Push { .. } | Command::Despawn { .. } | Command::Join { .. } => self.whereabouts(&order.command),
+            _ => self.whereabouts(&order.command),
         };
         match destination {
             Some(to) => self.pass_on(order, to),
@@ -58,6 +60,8 @@ impl Node {
             Command::Push { nid, impulse } => self.push(nid, impulse),
             Command::Despawn { nid } => self.despawn(nid),
             Command::Join { one, two, joint } => return self.begin_linkage(by, one, two, joint),
+            Command::Turn { nid, linear, angular } => self.turn(nid, linear, angular),
+            Command::Steer { nid, pose, ticks } => self.steer(nid, pose, ticks),
         };
         if let Some(nid) = target.filter(|nid| self.hosted.contains(*nid) && outcome == Outcome::Done(*nid)) {
             self.recent.note(nid, by);
@@ -105,6 +109,22 @@ impl Node {
         Outcome::Done(nid)
     }
 
+    /// Gives a body another velocity, as far as it is named. One that was on its way somewhere is not any more.
+    fn turn(&mut self, nid: Nid, linear: Option<Vec3>, angular: Option<Vec3>) -> Outcome {
+        let Some(present) = self.physics.motion(nid).filter(|_| self.hosted.contains(nid)) else {
+            return unknown(nid);
+        };
+        let wanted = Velocity {
+            linear: linear.unwrap_or(present.velocity.linear).clamp_length_max(self.world.speed_max()),
+            angular: angular.unwrap_or(present.velocity.angular).clamp_length_max(SPIN_MAX),
+        };
+        if !self.physics.set_velocity(nid, wanted) {
+            return Outcome::Refused("the velocity is not a number".to_owned());
+        }
+        self.courses.remove(&nid);
+        Outcome::Done(nid)
+    }
+
     fn despawn(&mut self, nid: Nid) -> Outcome {
         if !self.hosted.contains(nid) {
             return unknown(nid);
@@ -130,6 +150,7 @@ impl Node {
         self.physics.remove(&[nid]);
         self.end_contacts(touches);
         self.recent.take(nid);
+        self.courses.remove(&nid);
         self.seam.drop_body(nid);
         self.report(nid, body_epoch, EventKind::Died(cause));
         if self.config.planted != Some(Planted::SilentDeath) {

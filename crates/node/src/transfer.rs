@@ -7,7 +7,7 @@
 
 use nimbus_model::{Group, Nid, RegionId, Tick, World};
 use nimbus_physics::PhysicsWorld;
-use nimbus_wire::{Address, Claim, Item, Refusal, Transfer, decode_group, encode_group};
+use nimbus_wire::{Address, Claim, Course, Item, Refusal, Transfer, decode_group, encode_group};
 
 use crate::breach::Factor;
 use crate::config::{Planted, Policy};
@@ -33,7 +33,7 @@ impl Node {
         self.end_cut_contacts(touches, &group);
         let raise = u32::from(self.config.planted != Some(Planted::StaleEpoch));
         let mut claims = Vec::with_capacity(group.members.len());
-        let mut obeyed = Vec::new();
+        let (mut obeyed, mut courses) = (Vec::new(), Vec::new());
         for member in &group.members {
             let body_epoch = self.hosted.get(member.nid).unwrap_or(0) + raise;
             let restless = self.is_restless(member.nid);
@@ -42,13 +42,15 @@ impl Node {
                 self.seam.drop_body(member.nid);
             }
             obeyed.push((member.nid, self.recent.take(member.nid)));
+            courses.extend(self.courses.remove(&member.nid).map(|course| (member.nid, course)));
             self.departed.insert(member.nid, (to, self.now));
             self.report(member.nid, body_epoch, EventKind::Granted(to));
             claims.push(Claim { nid: member.nid, body_epoch, restless });
         }
         self.counters.left += claims.len() as u64;
         obeyed.retain(|(_, obeyed)| !obeyed.is_empty());
-        let transfer = Transfer { tick: self.now, claims, payload: encode_group(&group), obeyed, returned: None };
+        let payload = encode_group(&group);
+        let transfer = Transfer { tick: self.now, claims, payload, obeyed, returned: None, courses };
         self.outbox.push(Address::Region(to), self.now, Item::Transfer(transfer));
     }
 
@@ -111,6 +113,8 @@ impl Node {
         for (nid, obeyed) in transfer.obeyed.iter().filter(|(nid, _)| self.hosted.contains(*nid)) {
             self.recent.put(*nid, obeyed);
         }
+        let sound = |(nid, course): &(Nid, Course)| self.hosted.contains(*nid) && course.pose.is_valid();
+        self.courses.extend(transfer.courses.iter().copied().filter(sound));
         sleepers.iter().for_each(|nid| self.note_sleeper(*nid));
         let nids: Vec<Nid> = transfer.claims.iter().map(|claim| claim.nid).collect();
         self.seam.offers.withdraw(&nids);

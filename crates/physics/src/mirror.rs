@@ -33,9 +33,9 @@ impl QueryMirror {
     pub fn new(world: &World, era: u16) -> QueryMirror {
         let mut mirror =
             QueryMirror { statics: Tree::default(), bodies: Tree::default(), shapes: ShapeStore::default(), tried: 0 };
-        for (index, spawn) in world.statics() {
+        for (key, (index, spawn)) in (0..).zip(world.statics()) {
             if let Ok(entry) = mirror.entry(Nid::of_world(era, index), &spawn.desc, spawn.pose) {
-                mirror.statics.insert(index, entry);
+                mirror.statics.insert(key, entry);
             }
         }
         mirror.statics.settle();

@@ -106,6 +106,7 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
             &["durable", "one owner", "conservation", "bounded queues", "mirror", "one era", "one partition"]
         }
         Planted::ForgottenTouches => &["contact turns"],
+        Planted::DeafToStatics => &["one build"],
     }
 }
 

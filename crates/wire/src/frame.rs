@@ -231,7 +231,8 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
 mod tests {
     use super::*;
     use crate::{
-        AuraSize, Breach, Claim, CommandRef, Factor, PIECE_BYTES_MAX, Piece, PieceKind, SeamTotals, Transfer, Transit,
+        AuraSize, Breach, Claim, CommandRef, Course, Factor, PIECE_BYTES_MAX, Piece, PieceKind, SeamTotals, Transfer,
+        Transit,
     };
     use nimbus_model::{ClientId, Nid, Pose, Quat, Vec3, Velocity};
     use proptest::prelude::*;
@@ -287,6 +288,7 @@ mod tests {
                 payload: vec![1; 40],
                 obeyed: vec![(Nid(1), vec![CommandRef { gateway: GatewayId(0), client: ClientId(3), sequence: 9 }])],
                 returned: None,
+                courses: vec![(Nid(1), Course { pose: Pose::IDENTITY, until: Tick(9) })],
             };
             let lane = LaneFrame { ack: 3, first: 4, items: vec![(Tick(7), Item::Transfer(transfer))] };
             let sent = frame(Content::Lane(lane));

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::aura::Aura;
-use crate::command::{CommandRef, Linkage, Order, Outcome};
+use crate::command::{CommandRef, Course, Linkage, Order, Outcome};
 
 /// One body of a transfer with the epoch its new owner will hold it under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +60,8 @@ pub struct Transfer {
     pub obeyed: Vec<(Nid, Vec<CommandRef>)>,
     /// Set when a receiver gives back what it could not take; such a transfer is always taken.
     pub returned: Option<Refusal>,
+    /// Where kinematic bodies of the group are on their way to.
+    pub courses: Vec<(Nid, Course)>,
 }
 
 /// What travels on ordered lanes.

@@ -199,12 +199,12 @@ fn approximate_bytes(item: &Item) -> usize {
     match item {
         Item::Transfer(transfer) => {
             let obeyed: usize = transfer.obeyed.iter().map(|(_, obeyed)| 16 + 16 * obeyed.len()).sum();
-            64 + transfer.payload.len() + 12 * transfer.claims.len() + obeyed
+            64 + transfer.payload.len() + 12 * transfer.claims.len() + obeyed + 48 * transfer.courses.len()
         }
         Item::Hosted { desc, .. } => approximate_body_bytes(desc),
         Item::Order(order) => match &order.command {
             Command::Spawn { desc, .. } => approximate_body_bytes(desc),
-            Command::Push { .. } | Command::Despawn { .. } => 64,
+            Command::Push { .. } | Command::Despawn { .. } | Command::Turn { .. } | Command::Steer { .. } => 64,
             Command::Join { .. } => 256,
         },
         Item::Rests(auras) => 48 * auras.len(),

@@ -4,9 +4,9 @@ use nimbus_model::{
     Aabb, ContactPoint, ContactState, Extent, Group, Link, Member, Mixer, Rng, StateUpdate, Vec3, coding,
 };
 use nimbus_wire::{
-    Address, Aura, AuraFrame, AuraSize, Breach, Claim, Command, Commit, Content, Factor, Frame, GatewayId, Item, Kept,
-    LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Records, SeamReport, SeamTotals, Sighting, Transfer, Transit,
-    encode_group,
+    Address, Aura, AuraFrame, AuraSize, Breach, Claim, Command, Commit, Content, Course, Factor, Frame, GatewayId,
+    Item, Kept, LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Records, SeamReport, SeamTotals, Sighting,
+    Transfer, Transit, encode_group,
 };
 use std::sync::Arc;
 
@@ -44,6 +44,7 @@ fn item(rng: &mut Rng) -> Item {
             payload: encode_group(&some_group(rng)),
             obeyed: several(rng, 3, |rng| (nid(rng), several(rng, 3, asked_by))),
             returned: None,
+            courses: several(rng, 2, |rng| (nid(rng), Course { pose: pose(rng), until: tick(rng) })),
         }),
         2 => Item::Order(Order { by: asked_by(rng), hops: rng.below(8) as u8, command: command(rng) }),
         3 => Item::Rests(several(rng, 6, aura)),
@@ -69,9 +70,11 @@ fn item(rng: &mut Rng) -> Item {
 }
 
 fn command(rng: &mut Rng) -> Command {
-    match rng.below(3) {
+    match rng.below(5) {
         0 => Command::Spawn { desc: Arc::new(desc(rng)), motion: motion(rng) },
         1 => Command::Push { nid: nid(rng), impulse: vector(rng) },
+        2 => Command::Turn { nid: nid(rng), linear: Some(vector(rng)), angular: None },
+        3 => Command::Steer { nid: nid(rng), pose: pose(rng), ticks: rng.below(99) as u32 },
         _ => Command::Join { one: nid(rng), two: nid(rng), joint: joint(rng) },
     }
 }

@@ -1,6 +1,7 @@
 //! The gateway between regions that only pretend and clients that are real, all in memory.
 
 mod bodies;
+mod building;
 mod commands;
 mod convergence;
 mod frames;

@@ -1,9 +1,10 @@
 //! Text messages from a client: commands, parsed into values that cannot be wrong or into a reason for a person.
 
-use nimbus_model::{BodyDesc, JointDesc, Nid, Pose, Quat, Shape, Vec3, nearest};
+use nimbus_model::{BodyDesc, BodyKind, JointDesc, Nid, Pose, Quat, RegionBox, RegionId, Shape, Vec3, nearest};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::edits::{self, DrawnBox, StaticSpawn};
 use super::fields::{Fields, flag, kind_of, nid, number, pose, sequence, shape, vec3, within};
 use super::query::{self, Query, QueryFilter};
 use super::{Overlay, TEXT_BYTES_MAX};
@@ -30,6 +31,8 @@ const REASON_CHARS_MAX: usize = 300;
 /// room for it is for the gateway to say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spawn {
+    /// Dynamic or kinematic.
+    pub kind: BodyKind,
     /// Its form.
     pub shape: Shape,
     /// Where it starts; the rotation is of unit length.
@@ -49,6 +52,7 @@ impl Spawn {
     pub fn new(shape: Shape, position: Vec3, velocity: Vec3) -> Spawn {
         let usual = BodyDesc::dynamic(Shape::ball(1.0));
         Spawn {
+            kind: usual.kind,
             shape,
             pose: Pose::at(position),
             velocity,
@@ -64,7 +68,7 @@ impl Spawn {
             density: self.density,
             restitution: self.restitution,
             friction: self.friction,
-            ..BodyDesc::dynamic(self.shape.clone())
+            ..BodyDesc::new(self.kind, self.shape.clone())
         }
     }
 }
@@ -139,6 +143,33 @@ pub enum FromClient {
         /// Which bodies count for all of them.
         filter: QueryFilter,
     },
+    /// Give a body another velocity; what is not named stays.
+    Velocity {
+        /// Which.
+        nid: Nid,
+        /// m/s.
+        linear: Option<Vec3>,
+        /// rad/s.
+        angular: Option<Vec3>,
+    },
+    /// Move a kinematic body to a place, evenly.
+    Target {
+        /// Which.
+        nid: Nid,
+        /// Where to; the rotation is of unit length.
+        pose: Pose,
+        /// In how many ticks, from 1 to [`super::TARGET_TICKS_MAX`].
+        ticks: u32,
+    },
+    /// Put a static into the world, for everybody at one tick.
+    Static(StaticSpawn),
+    /// Draw the regions anew, for everybody at one tick.
+    Regions {
+        /// At most [`super::REGION_BOXES_MAX`]; the first that holds a place wins. They may reach to infinity.
+        boxes: Vec<RegionBox>,
+        /// Who has what no box holds.
+        rest: RegionId,
+    },
 }
 
 /// A command with the number its sender gave it.
@@ -159,9 +190,9 @@ pub struct Reject {
     pub reason: String,
 }
 
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 17] = [
     "spawn", "impulse", "despawn", "join", "reset", "scene", "pause", "step", "speed", "overlays", "inspect", "kill",
-    "query",
+    "query", "velocity", "target", "static", "regions",
 ];
 
 impl FromClient {
@@ -218,6 +249,10 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
         "inspect" => FromClient::Inspect { nid: nid(fields, "nid")? },
         "kill" => FromClient::Kill { server: within(fields, "server", 0.0, f32::from(u16::MAX))?.floor() as u16 },
         "query" => query::parse(fields)?,
+        "velocity" => edits::velocity(fields)?,
+        "target" => edits::target(fields)?,
+        "static" => edits::fixed(fields)?,
+        "regions" => edits::regions(fields)?,
         unknown => {
             let shown: String = unknown.chars().take(40).collect();
             return Err(match nearest(unknown, KNOWN) {
@@ -231,6 +266,14 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
 fn spawn(fields: &Fields) -> Result<Spawn, String> {
     let mut spawn = Spawn::new(shape(fields)?, vec3(fields, "position")?, vec3(fields, "velocity")?);
     spawn.pose = pose(fields)?;
+    spawn.kind = match fields.get("kind") {
+        None => spawn.kind,
+        Some(Value::String(kind)) if kind == "dynamic" => BodyKind::Dynamic,
+        Some(Value::String(kind)) if kind == "kinematic" => BodyKind::Kinematic,
+        Some(_) => {
+            return Err("`kind` must be \"dynamic\" or \"kinematic\"; statics have a command `static`".to_owned());
+        }
+    };
     for (name, field) in
         [("density", &mut spawn.density), ("restitution", &mut spawn.restitution), ("friction", &mut spawn.friction)]
     {
@@ -308,6 +351,8 @@ struct Text<'a> {
 #[serde(tag = "type", rename_all = "kebab-case")]
 enum Ask<'a> {
     Spawn {
+        #[serde(skip_serializing_if = "is_dynamic")]
+        kind: BodyKind,
         shape: &'a Shape,
         position: Vec3,
         velocity: Vec3,
@@ -354,12 +399,41 @@ enum Ask<'a> {
         queries: &'a [Query],
         filter: &'a QueryFilter,
     },
+    Velocity {
+        nid: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        linear: Option<Vec3>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        angular: Option<Vec3>,
+    },
+    Target {
+        nid: String,
+        position: Vec3,
+        rotation: Quat,
+        ticks: u32,
+    },
+    Static {
+        shape: &'a Shape,
+        position: Vec3,
+        rotation: Quat,
+        friction: f32,
+        restitution: f32,
+    },
+    Regions {
+        boxes: Vec<DrawnBox>,
+        rest: RegionId,
+    },
+}
+
+fn is_dynamic(kind: &BodyKind) -> bool {
+    *kind == BodyKind::Dynamic
 }
 
 impl<'a> From<&'a FromClient> for Ask<'a> {
     fn from(command: &'a FromClient) -> Ask<'a> {
         match command {
             FromClient::Spawn(spawn) => Ask::Spawn {
+                kind: spawn.kind,
                 shape: &spawn.shape,
                 position: spawn.pose.position,
                 velocity: spawn.velocity,
@@ -380,6 +454,22 @@ impl<'a> From<&'a FromClient> for Ask<'a> {
             FromClient::Overlays { on } => Ask::Overlays { on },
             FromClient::Inspect { nid } => Ask::Inspect { nid: nid.to_string() },
             FromClient::Query { queries, filter } => Ask::Query { queries, filter },
+            FromClient::Velocity { nid, linear, angular } => {
+                Ask::Velocity { nid: nid.to_string(), linear: *linear, angular: *angular }
+            }
+            FromClient::Target { nid, pose, ticks } => {
+                Ask::Target { nid: nid.to_string(), position: pose.position, rotation: pose.rotation, ticks: *ticks }
+            }
+            FromClient::Static(fixed) => Ask::Static {
+                shape: &fixed.shape,
+                position: fixed.pose.position,
+                rotation: fixed.pose.rotation,
+                friction: fixed.friction,
+                restitution: fixed.restitution,
+            },
+            FromClient::Regions { boxes, rest } => {
+                Ask::Regions { boxes: boxes.iter().map(DrawnBox::from).collect(), rest: *rest }
+            }
         }
     }
 }

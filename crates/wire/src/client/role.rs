@@ -12,9 +12,9 @@ use super::FromClient;
 pub enum ClientRole {
     /// Looks and asks.
     Viewer,
-    /// Throws and pushes.
+    /// Throws, pushes, steers and ties bodies together.
     Player,
-    /// Removes bodies and ties them together.
+    /// Removes bodies, puts statics in and draws regions.
     Builder,
     /// Decides about the clock, the world and its servers.
     Admin,
@@ -28,8 +28,12 @@ impl ClientRole {
     pub fn needed_for(command: &FromClient) -> ClientRole {
         match command {
             FromClient::Overlays { .. } | FromClient::Inspect { .. } | FromClient::Query { .. } => ClientRole::Viewer,
-            FromClient::Spawn(_) | FromClient::Impulse { .. } => ClientRole::Player,
-            FromClient::Despawn { .. } | FromClient::Join { .. } => ClientRole::Builder,
+            FromClient::Spawn(_)
+            | FromClient::Impulse { .. }
+            | FromClient::Velocity { .. }
+            | FromClient::Target { .. }
+            | FromClient::Join { .. } => ClientRole::Player,
+            FromClient::Despawn { .. } | FromClient::Static(_) | FromClient::Regions { .. } => ClientRole::Builder,
             FromClient::Reset
             | FromClient::Scene { .. }
             | FromClient::Pause { .. }
