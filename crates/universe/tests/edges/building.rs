@@ -59,8 +59,9 @@ fn a_lift_that_is_sent_across_a_seam_pushes_what_is_in_its_way() {
     for seed in 1..=3 {
         let case = format!("seed {seed}");
         let ((one, ..), (many, lift, ball)) = (run(1, seed), run(2, seed));
-        let hit = |stage: &Stage| stage.lives[&ball].hits().first().copied();
-        assert!(hit(&one).is_some() && hit(&one) == hit(&many), "{case}: {:?} and {:?}", hit(&one), hit(&many));
+        // The command may reach its server a tick earlier or later.
+        let hit = |stage: &Stage| stage.lives[&ball].hits().first().copied().expect("it is hit");
+        assert!(hit(&one).abs_diff(hit(&many)) <= 1, "{case}: {} and {}", hit(&one), hit(&many));
         let node = many.owner(lift).expect("somebody has it");
         let motion = node.motion(lift).expect("it is hosted");
         assert_eq!(node.region(), RegionId(1), "{case}");
