@@ -52,7 +52,7 @@ test.beforeAll(async () => {
   http = ports.slice(5);
   const lines = [
     'name = "gateways"',
-    'scene = "crossing"',
+    'scene = "tower"',
     "regions = 2",
     ...[["coordinator", "coordinator-0"], ["node", "node-0"], ["node", "node-1"], ["gateway", "gateway-0"], ["gateway", "gateway-1"]].flatMap(
       ([role, name], i) => [`[[${role}]]`, `name = "${name}"`, `address = "127.0.0.1:${ports[i]}"`, ...(i < 3 ? [] : [`http = "127.0.0.1:${http[i - 3]}"`])],

@@ -21,7 +21,8 @@ fn rests(viewer: &mut Viewer, at: [f32; 3], height: f32) {
     viewer.command(json!({ "type": "spawn", "shape": shape, "position": at, "velocity": [0, 0, 0] })).unwrap();
     viewer.until("a ball to rest", |client| {
         let new = client.bodies().filter(|body| !before.contains(&body.nid));
-        let place = new.map(|body| body.pose.position).find(|place| place.distance(Vec3::from(at)) < 3.0);
+        let place =
+            new.map(|body| body.pose.position).find(|place| (*place - Vec3::from(at)).with_y(0.0).length() < 3.0);
         place.is_some_and(|place| (place.y - height).abs() < 0.02)
     });
 }
