@@ -38,6 +38,11 @@ test("a picked body keeps its id across servers, and can be removed", async ({ p
     const hands = page.locator("#inspect-hands");
     await expect.poll(async () => Number(await hands.textContent())).toBeGreaterThan(0);
     await expect(page.locator("#inspect-nid")).toHaveText(nid);
+    // The history names when it changed hands, from whom and to whom.
+    const change = page.locator("#inspect-changes li").first();
+    await expect(change).toHaveText(/^tick \d+\D+\d+ → \D*\d+epoch \d+$/);
+    await expect(change).toHaveAttribute("title", /^(Server|Region) \d+ gave it to (Server|Region) \d+ at tick \d+$/);
+    expect(await page.locator("#inspect-changes li").count()).toBeGreaterThan(0);
 
     await page.locator("#inspect-remove").click();
     await expect.poll(() => page.evaluate(() => nimbus.bodies())).toBe(59);

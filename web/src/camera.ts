@@ -32,6 +32,7 @@ export class CameraRig {
   private goal: { target: Vector3; position: Vector3 } | null = null;
   /** The place that is followed, and how near to come; null once it is as near or a person chose a distance. */
   private followed: { place: Vector3; distance: number | null } | null = null;
+  private isHeld = false;
   private speed = 12;
   private lookPointer = -1;
   private yaw = 0;
@@ -95,7 +96,7 @@ export class CameraRig {
 
   toggleMode(): CameraMode {
     this.mode = this.mode === "orbit" ? "fly" : "orbit";
-    this.orbit.enabled = this.mode === "orbit";
+    this.orbit.enabled = this.mode === "orbit" && !this.isHeld;
     this.held.clear();
     this.goal = null;
     this.followed = null;
@@ -132,6 +133,18 @@ export class CameraRig {
 
   stopFollowing(): void {
     this.followed = null;
+  }
+
+  /** While held, dragging does not move the eye: the mouse is for something else. */
+  hold(held: boolean): void {
+    this.isHeld = held;
+    this.orbit.enabled = this.mode === "orbit" && !held;
+  }
+
+  /** The line of sight through a place in the view, -1 to 1, y up. */
+  ray(x: number, y: number): { origin: Vector3; direction: Vector3 } {
+    const origin = this.camera.position.clone();
+    return { origin, direction: new Vector3(x, y, 0.5).unproject(this.camera).sub(origin).normalize() };
   }
 
   /** Where the camera looks, a unit vector. */
@@ -225,7 +238,7 @@ export class CameraRig {
   }
 
   private onDown(event: PointerEvent): void {
-    if (this.mode !== "fly" || event.shiftKey) return;
+    if (this.mode !== "fly" || event.shiftKey || this.isHeld) return;
     this.lookPointer = event.pointerId;
     this.element.setPointerCapture(event.pointerId);
   }

@@ -6,6 +6,7 @@ import type { OverlayId } from "./overlays";
 import { element } from "./panel";
 import type { SceneInfo } from "@nimbus/client";
 import { THROWABLES, type Throwable } from "./throw";
+import type { ToolName } from "./tools";
 
 export interface Actions {
   pause(paused: boolean): void;
@@ -17,12 +18,15 @@ export interface Actions {
   throwBody(what: Throwable, speed: number, x?: number, y?: number): void;
   /** Picks the body there, or none; coordinates as above. */
   pick(x: number, y: number): void;
-  /** Stops following, or else lets go of the picked body. */
+  /** Ends what is being drawn, the tool or following, or else lets go of the picked body. */
   letGo(): void;
   follow(): void;
   toggleMode(): void;
   frame(): void;
   toggleOverlay(id: OverlayId): void;
+  /** Takes a tool, or puts it away. */
+  tool(name: ToolName): void;
+  toggleScene(): void;
   toggleLink(): void;
   record(): void;
   retry(): void;
@@ -175,6 +179,10 @@ export class Controls {
     "show clusters": () => this.actions.toggleOverlay("clusters"),
     "show in-transit": () => this.actions.toggleOverlay("in-transit"),
     "show breaches": () => this.actions.toggleOverlay("breaches"),
+    "draw static": () => this.actions.tool("static"),
+    "draw region": () => this.actions.tool("region"),
+    probe: () => this.actions.tool("probe"),
+    scene: () => this.actions.toggleScene(),
     link: () => this.actions.toggleLink(),
     panels: () => document.body.classList.toggle("bare"),
     record: () => this.actions.record(),

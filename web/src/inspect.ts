@@ -62,6 +62,14 @@ export class Inspector {
     else this.pick(slot);
   }
 
+  /** The height of what never moves and is seen at a place in the view, metres; null where there is none. */
+  heightAt(x: number, y: number): number | null {
+    const targets = this.world.statics.group.children;
+    for (const target of targets) (target as InstancedMesh).boundingSphere = null;
+    this.caster.setFromCamera(new Vector2(x, y), this.camera);
+    return this.caster.intersectObjects(targets, false)[0]?.point.y ?? null;
+  }
+
   /** The slot of the picked body, or -1. */
   get picked(): number {
     return this.slot;

@@ -17,6 +17,10 @@ export type Action =
   | "mode"
   | "frame"
   | `show ${OverlayId}`
+  | "draw static"
+  | "draw region"
+  | "probe"
+  | "scene"
   | "link"
   | "panels"
   | "record"
@@ -25,9 +29,9 @@ export type Action =
 /** What a held key does while flying. */
 export type Motion = "ahead" | "back" | "left" | "right" | "up" | "down" | "faster";
 
-export type Group = "Bodies" | "Time" | "Camera" | "Show" | "Page";
+export type Group = "Bodies" | "Tools" | "Time" | "Camera" | "Show" | "Page";
 
-export const GROUPS: readonly Group[] = ["Bodies", "Time", "Camera", "Show", "Page"];
+export const GROUPS: readonly Group[] = ["Bodies", "Tools", "Time", "Camera", "Show", "Page"];
 
 /** Keys that do something once when pressed. */
 export interface Press {
@@ -57,7 +61,10 @@ export interface Gesture {
 export const PRESSES: readonly Press[] = [
   { action: "throw", group: "Bodies", keys: ["t"], about: "throw a body along the view", repeats: true },
   { action: "follow", group: "Bodies", keys: ["f"], about: "follow the picked body with the camera, or stop following" },
-  { action: "let go", group: "Bodies", keys: ["escape"], about: "stop following; then let go of the picked body" },
+  { action: "let go", group: "Bodies", keys: ["escape"], about: "end what is being drawn, the tool, following; then let go of the picked body" },
+  { action: "draw static", group: "Tools", keys: ["n"], about: "draw a static: drag on the ground" },
+  { action: "draw region", group: "Tools", keys: ["g"], about: "draw a region: drag a rectangle on the ground" },
+  { action: "probe", group: "Tools", keys: ["y"], about: "ray probe: click, or drag along the ground" },
   { action: "pause", group: "Time", keys: [" "], about: "stop and resume time" },
   { action: "step", group: "Time", keys: ["."], about: "one tick while paused", repeats: true },
   { action: "reset", group: "Time", keys: ["r"], about: "load this world again" },
@@ -70,6 +77,7 @@ export const PRESSES: readonly Press[] = [
   { action: "show clusters", group: "Show", keys: ["3"], about: "clusters" },
   { action: "show in-transit", group: "Show", keys: ["4"], about: "bodies in transit" },
   { action: "show breaches", group: "Show", keys: ["5"], about: "breaches" },
+  { action: "scene", group: "Show", keys: ["i"], about: "facts of the scene and its servers" },
   { action: "link", group: "Show", keys: ["l"], about: "figures of the link: bytes, jitter, round trip" },
   { action: "panels", group: "Page", keys: ["p"], about: "show or hide all panels" },
   { action: "record", group: "Page", keys: ["c"], about: "record the picture to a file, or stop" },

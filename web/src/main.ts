@@ -17,12 +17,15 @@ import { BreachList } from "./breach_list";
 import { CameraRig } from "./camera";
 import { Controls } from "./controls";
 import { Follow } from "./follow";
+import { listedGateways } from "./listed_gateways";
 import { Inspector } from "./inspect";
 import { keyOf } from "./keys";
 import { LinkPanel } from "./link_panel";
 import { Overlays, wantedOf } from "./overlays";
 import { element, Panel } from "./panel";
+import { Probe } from "./probe";
 import { Recorder } from "./recorder";
+import { SceneCard } from "./scene_card";
 import { breachText } from "./seams";
 import { type Quality, Stage } from "./stage";
 import { dress } from "./swatch";
@@ -30,6 +33,8 @@ import { installHooks } from "./test_hooks";
 import { throwCommand } from "./throw";
 import { TimelineView } from "./timeline_view";
 import { Toasts } from "./toasts";
+import { ToolPreview } from "./tool_preview";
+import { Tools } from "./tools";
 import { Traffic } from "./traffic";
 import { World } from "./world";
 
@@ -66,7 +71,11 @@ let subscription = -1;
 
 /** What lets us in, where a token is needed; each is good once, and the gateway gives us the next. */
 let ticket = new URLSearchParams(location.search).get("token");
-const connection = new Link(new Gateways([gatewayUrl()], () => ticket), {
+/** What we may do, as the gateway said. */
+let role = "";
+const gateways = new Gateways([gatewayUrl()], () => ticket);
+gateways.learn(listedGateways(location.search));
+const connection = new Link(gateways, {
   text: (message) => {
     traffic.text(message);
     const inbound = world.text(message);
@@ -103,8 +112,14 @@ const controls = new Controls(
       if (command === null) toasts.show("You are outside the world and looking past it; turn towards it to throw.", true);
       else send(command);
     },
-    pick: (x, y) => inspector.pickAt(x, y),
-    letGo: () => (follow.nid === null ? inspector.drop() : follow.stop()),
+    pick: (x, y) => {
+      if (tools.active === null) inspector.pickAt(x, y);
+    },
+    letGo: () => {
+      if (tools.cancel()) return;
+      if (follow.nid === null) inspector.drop();
+      else follow.stop();
+    },
     follow: () => toggleFollow(),
     toggleMode: () => {
       follow.stop();
@@ -118,6 +133,11 @@ const controls = new Controls(
       rig.frame(lookedAt, true);
     },
     toggleOverlay: (id) => overlays.toggle(id),
+    tool: (name) => tools.choose(name),
+    toggleScene: () => {
+      sceneCard.toggle();
+      showScene();
+    },
     toggleLink: () => linkPanel.toggle(),
     record: () => recorder.toggle(),
     retry: () => connection.open(),
@@ -135,6 +155,15 @@ const overlays = new Overlays((on) => {
   subscribe();
 });
 const inspector = new Inspector(world, rig.camera, send, ask, () => rig.direction());
+const preview = new ToolPreview();
+const probe = new Probe(preview, send, describeBody, (nid) => send({ type: "despawn", nid }));
+const tools = new Tools(canvas, rig, preview, probe, {
+  send,
+  regions: () => world.regions,
+  nameOf: (region) => world.regionName(region),
+  heightAt: (x, y) => inspector.heightAt(x, y),
+});
+const sceneCard = new SceneCard();
 const placed = new Float32Array(3);
 const follow = new Follow(
   {
@@ -158,13 +187,19 @@ const timelineView = new TimelineView(world.timeline, (region) => world.regionNa
 const recorder = new Recorder(canvas, element<HTMLButtonElement>("record"), stage !== null, () => hooks.sceneName, (text, bad) =>
   toasts.show(text, bad),
 );
-const hooks = installHooks(world, connection, rig, clock, () => frames, send, (slot) => inspector.pick(slot), () => follow.nid);
-stage?.add(world.statics.group, world.bodies.group, world.regionsView.group, world.seamsView.group);
+const hooks = installHooks(world, connection, rig, clock, () => frames, send, (slot) => inspector.pick(slot), () => follow.nid, {
+  tool: () => tools.active,
+  gateway: () => gateways.place,
+  probed: () => probe.last,
+});
+stage?.add(world.statics.group, world.bodies.group, world.regionsView.group, world.seamsView.group, preview.group);
 connection.open();
 setInterval(() => {
   showConnection(connection.state);
   panel.live(world.tick(), world.replicas.count, fps);
   inspector.refresh();
+  tools.refresh();
+  showScene();
   showFollowed();
   timelineView.show(world.tick());
   const { seams } = world;
@@ -211,11 +246,18 @@ function frame(): void {
 function show(message: Inbound): void {
   switch (message.type) {
     case "welcome":
+      role = message.role ?? "";
       subscribe();
       controls.setScenes(message.scenes);
       if (message.protocol !== PROTOCOL_VERSION) {
         toasts.show(`The server speaks version ${message.protocol}, this page version ${PROTOCOL_VERSION}. Reload it.`, true);
       }
+      break;
+    case "gateways":
+      gateways.learn(message.at);
+      break;
+    case "hits":
+      probe.answered(message.seq ?? null, message.age, message.answers);
       break;
     case "ticket":
       ticket = message.token;
@@ -274,6 +316,26 @@ function ask(command: Command): number {
   const seq = connection.send(command);
   roundTrip.asked(seq, performance.now());
   return seq;
+}
+
+/** What a body is called that a ray met. */
+function describeBody(nid: string): string {
+  if (world.statics.find(nid)) return `Static ${nid}`;
+  const slot = world.replicas.slotOf(nid);
+  return slot < 0 ? `Body ${nid}` : `Body ${nid} of ${world.regionName(world.replicas.region[slot])}`;
+}
+
+function showScene(): void {
+  sceneCard.show({
+    facts: world.facts,
+    stats: world.stats,
+    regions: world.regions,
+    bodies: world.replicas.count,
+    statics: world.statics.count,
+    gateway: gateways.place,
+    gateways: gateways.count,
+    role,
+  });
 }
 
 /** Picks the first of these bodies that there still is. */

@@ -1,4 +1,4 @@
-/** Draws what never moves: ground with a metre grid, walls, terrain. Rebuilt whole when a world is loaded. */
+/** Draws what never moves: ground with a metre grid, walls, terrain. Rebuilt whole when any of it comes or goes. */
 
 import { Box3, Color, Group, Matrix4, MeshLambertMaterial, Quaternion, Vector3 } from "three";
 import { width } from "./extent";
@@ -19,8 +19,27 @@ export class StaticsView {
   bounds: Box3[] = [];
   private readonly material = griddedMaterial();
   private batches = new Map<string, InstanceBatch>();
+  private statics: StaticBody[] = [];
+
+  /** How many there are. */
+  get count(): number {
+    return this.statics.length;
+  }
+
+  /** The static of this id, if it is one. */
+  find(nid: string): StaticBody | undefined {
+    return this.statics.find((known) => known.nid === nid);
+  }
+
+  /** Some came and some went. */
+  change(added: StaticBody[], removed: string[]): void {
+    const gone = new Set(removed);
+    const stay = this.statics.filter((known) => known.nid === undefined || !gone.has(known.nid));
+    this.load([...stay, ...added]);
+  }
 
   load(statics: StaticBody[]): void {
+    this.statics = statics;
     for (const batch of this.batches.values()) batch.dispose();
     this.batches = new Map();
     this.bounds = [];

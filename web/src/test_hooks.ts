@@ -1,7 +1,8 @@
 /** `window.nimbus`: what browser tests, benchmarks and curious people may look at. */
 
-import type { Command, Link, WorldStats } from "@nimbus/client";
+import type { Command, Link, Region, RegionBox, WorldStats } from "@nimbus/client";
 import type { CameraRig } from "./camera";
+import type { ProbeResult } from "./probe";
 import type { World } from "./world";
 
 /** Answers kept for those who ask later. */
@@ -25,6 +26,21 @@ export interface Hooks {
   region(slot: number): number | null;
   nid(slot: number): string | null;
   slotOf(nid: string): number;
+  /** Where a place of the world is in the view, as shares of its width and height from the upper left. */
+  screenOf(place: [number, number, number]): [number, number];
+  /** How many statics there are, and whether one of this id is among them. */
+  statics(): number;
+  hasStatic(nid: string): boolean;
+  /** Which server looks after which part of space. */
+  regions(): Region[];
+  /** The region whose box holds a place. */
+  regionAt(place: [number, number, number]): number | null;
+  /** The tool in hand, or null. */
+  readonly tool: string | null;
+  /** The gateway that is used. */
+  readonly gateway: string;
+  /** What the last ray met. */
+  readonly probed: ProbeResult | null;
   /** Picks the body in a slot, as a click on it does. */
   pick(slot: number): void;
   /** The id of the body that the camera follows, or null. */
@@ -68,6 +84,7 @@ export function installHooks(
   send: (command: Command) => number,
   pick: (slot: number) => void,
   followed: () => string | null,
+  hands: { tool(): string | null; gateway(): string; probed(): ProbeResult | null },
 ): Hooks {
   const answers = new Map<number, string | null>();
   const hooks: Hooks = {
@@ -87,6 +104,27 @@ export function installHooks(
       if (!place) return null;
       const [x, y] = rig.project(place);
       return [(x + 1) / 2, (1 - y) / 2];
+    },
+    screenOf: (place) => {
+      const [x, y] = rig.project(place);
+      return [(x + 1) / 2, (1 - y) / 2];
+    },
+    statics: () => world.statics.count,
+    hasStatic: (nid) => world.statics.find(nid) !== undefined,
+    regions: () => world.regions,
+    regionAt: (place) => {
+      const holds = ({ min, max }: RegionBox): boolean =>
+        place.every((value, axis) => value >= (min[axis] ?? -Infinity) && value < (max[axis] ?? Infinity));
+      return world.regions.find(({ boxes }) => boxes.some(holds))?.id ?? null;
+    },
+    get tool() {
+      return hands.tool();
+    },
+    get gateway() {
+      return hands.gateway();
+    },
+    get probed() {
+      return hands.probed();
     },
     region: (slot) => (world.replicas.has(slot) ? world.replicas.region[slot] : null),
     nid: (slot) => world.replicas.nid(slot),

@@ -13,6 +13,7 @@ import {
   type RegionBox,
   Replicas,
   STATES_BEHIND_TICKS,
+  type WorldMessage,
   type WorldStats,
 } from "@nimbus/client";
 import type { Box3 } from "three";
@@ -56,7 +57,10 @@ export class World {
   focus: Box3;
   /** Set when a world was loaded or its extent became quite another one; the frame loop looks and clears it. */
   extentChanged = true;
-  private regions: Region[] = [];
+  /** Which server looks after which part of space. */
+  regions: Region[] = [];
+  /** What the world said of itself when it was loaded. */
+  facts: WorldMessage | null = null;
   private labels = "";
   /** Of the timeline; 1 is real time. */
   private speed = 1;
@@ -138,6 +142,7 @@ export class World {
     switch (message.type) {
       case "world":
         this.era = message.era;
+        this.facts = message;
         this.stats = null;
         this.name = message.name;
         this.replicas.clear();
@@ -156,6 +161,9 @@ export class World {
       case "clock":
         this.speed = message.speed;
         this.playhead.runAt(this.tickHz * message.speed, message.paused);
+        break;
+      case "statics":
+        this.statics.change(message.added, message.removed);
         break;
       case "map":
         this.regions = message.regions.filter((region) => Array.isArray(region?.boxes));

@@ -31,6 +31,7 @@ pub(crate) fn run(root: &Path) -> (Tally, Result<(), String>) {
         tests
             .args(["run", "e2e"])
             .env("NIMBUS_URL", demo.url())
+            .env("NIMBUS_BIN", &nimbus)
             .env("NIMBUS_SCREENSHOT", &screenshot)
             .env("CHROMIUM", chromium);
         let (counted, result) = process::run_counted(&mut tests, count::web_line);

@@ -1,10 +1,10 @@
 //! The client itself: messages in, knowledge and commands out.
 
-use nimbus_model::{Aabb, ClientId, JointDesc, Nid, RegionId, Shape, Tick, Vec3};
+use nimbus_model::{Aabb, ClientId, JointDesc, Nid, Pose, RegionBox, RegionId, Shape, Tick, Vec3};
 use nimbus_wire::client::bodies::{self, Bodies};
 use nimbus_wire::client::{
-    Authority, BodyCard, BreachNews, ClientRole, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn, StaticBody,
-    ToClient, Watch, WorldStats,
+    Authority, BodyCard, BreachNews, ClientRole, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn,
+    StaticBody, StaticSpawn, ToClient, Watch, WorldStats,
 };
 use nimbus_wire::stream::{Decoded, StreamConfig, StreamDecodeError, StreamDecoder};
 use std::collections::{BTreeMap, VecDeque};
@@ -149,6 +149,12 @@ impl Client {
             ToClient::Breaches { total, recent } => (self.seams.total, self.seams.breaches) = (total, recent),
             ToClient::Done { seq, nid } => self.answered(Answer { seq, outcome: Ok(nid) }),
             ToClient::Refused { seq, reason } => self.answered(Answer { seq, outcome: Err(reason) }),
+            ToClient::Statics { added, removed } => {
+                if let Some(world) = &mut self.world {
+                    world.statics.retain(|known| !removed.contains(&known.nid));
+                    world.statics.extend(added);
+                }
+            }
         }
     }
 
@@ -379,6 +385,26 @@ impl Client {
     /// Tells the game of the world something about a body.
     pub fn game(&mut self, nid: Nid, payload: &[u8]) -> String {
         self.command(&FromClient::Game { nid, payload: payload.to_vec() })
+    }
+
+    /// Gives a body another velocity; what is `None` stays.
+    pub fn velocity(&mut self, nid: Nid, linear: Option<Vec3>, angular: Option<Vec3>) -> String {
+        self.command(&FromClient::Velocity { nid, linear, angular })
+    }
+
+    /// Moves a kinematic body to a place within some ticks.
+    pub fn target(&mut self, nid: Nid, pose: Pose, ticks: u32) -> String {
+        self.command(&FromClient::Target { nid, pose, ticks })
+    }
+
+    /// Puts a static into the world. [`Client::despawn`] takes it out again.
+    pub fn place_static(&mut self, fixed: StaticSpawn) -> String {
+        self.command(&FromClient::Static(fixed))
+    }
+
+    /// Draws the regions anew; the first box that holds a place wins, and `rest` has what none holds.
+    pub fn draw_regions(&mut self, boxes: Vec<RegionBox>, rest: RegionId) -> String {
+        self.command(&FromClient::Regions { boxes, rest })
     }
 
     /// Loads the present world again.

@@ -24,8 +24,8 @@ pub use client::{Answer, Client, Dropped};
 pub use event::Event;
 pub use gateways::Gateways;
 pub use nimbus_wire::client::{
-    Authority, BodyCard, BreachNews, ClientRole, FromClient, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping, Overlay,
-    Query, QueryAnswer, QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, Watch, WorldStats,
+    Authority, BodyCard, BreachNews, ClientRole, FromClient, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping,
+    Overlay, Query, QueryAnswer, QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, Watch, WorldStats,
 };
 pub use pending::{Answered, AskError, Settled};
 pub use playback::PlaybackConfig;

@@ -56,7 +56,16 @@ pub(crate) struct Playback {
 impl Playback {
     pub(crate) fn new(config: PlaybackConfig) -> Playback {
         let (prior, latest, heard, now) = (0.0, 0.0, 0.0, Duration::ZERO);
-        Playback { config, playhead: Playhead::new(), tracks: BTreeMap::new(), prior, latest, heard, now, is_sparse: false }
+        Playback {
+            config,
+            playhead: Playhead::new(),
+            tracks: BTreeMap::new(),
+            prior,
+            latest,
+            heard,
+            now,
+            is_sparse: false,
+        }
     }
 
     /// A world was loaded.

@@ -4,7 +4,7 @@ use super::*;
 use nimbus_model::{BodyKind, ClientId, Origin, RegionId, Tick, Vec3};
 use nimbus_wire::Factor;
 use nimbus_wire::client::bodies::Create;
-use nimbus_wire::client::{BreachNews, ClientRole, Hits, Query, QueryFilter};
+use nimbus_wire::client::{Authority, BreachNews, ClientRole, Hits, Query, QueryFilter};
 use proptest::prelude::*;
 
 fn ms(milliseconds: u64) -> Duration {
@@ -76,12 +76,13 @@ fn answers_find_what_was_asked() {
     let query = FromClient::Query {
         queries: vec![Query::Nearest { position: Vec3::ZERO, max: 1.0 }],
         filter: QueryFilter::default(),
+        authority: Authority::Gateway,
     };
     let (first, _) = session.ask(&FromClient::Reset, ms(0)).unwrap();
     let (second, text) = session.ask(&query, ms(0)).unwrap();
     let (third, _) = session.ask(&FromClient::Despawn { nid: Nid(5) }, ms(0)).unwrap();
     assert_eq!(FromClient::parse(&text).unwrap().seq, Some(second));
-    let hits = Hits { seq: Some(second), tick: Tick(8), age: 1, answers: Vec::new() };
+    let hits = Hits { seq: Some(second), tick: Tick(8), age: 1, answers: Vec::new(), missing: None };
     session.handle_text(&ToClient::Hits(hits.clone()).to_text(), ms(5));
     session.handle_text(&ToClient::Refused { seq: Some(first), reason: "no".to_owned() }.to_text(), ms(6));
     session.handle_text(&ToClient::Done { seq: Some(99), nid: None }.to_text(), ms(6));

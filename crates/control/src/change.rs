@@ -1,6 +1,6 @@
 //! Changes of the whole world that every server makes at the same named tick.
 
-use nimbus_model::Tick;
+use nimbus_model::{Placed, Tick};
 use nimbus_space::PartitionMap;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -24,21 +24,31 @@ pub enum Change {
     },
     /// Another partition, from its own effective tick on.
     Map(Arc<PartitionMap>),
+    /// Other statics beside those of the world's description.
+    Statics {
+        /// When.
+        at: Tick,
+        /// How often a world has been loaded by then.
+        era: u16,
+        /// All of them.
+        placed: Arc<Placed>,
+    },
 }
 
 impl Change {
     /// When it takes effect.
     pub fn at(&self) -> Tick {
         match self {
-            Change::Load { at, .. } => *at,
+            Change::Load { at, .. } | Change::Statics { at, .. } => *at,
             Change::Map(map) => map.effective(),
         }
     }
 
-    /// The partition that holds from then on.
-    pub fn map(&self) -> &Arc<PartitionMap> {
+    /// The partition that holds from then on, if it changes.
+    pub fn map(&self) -> Option<&Arc<PartitionMap>> {
         match self {
-            Change::Load { map, .. } | Change::Map(map) => map,
+            Change::Load { map, .. } | Change::Map(map) => Some(map),
+            Change::Statics { .. } => None,
         }
     }
 }

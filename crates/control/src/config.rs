@@ -1,6 +1,6 @@
 //! What a coordinator is told once, at its start.
 
-use nimbus_model::{RegionId, Tick};
+use nimbus_model::{Placed, RegionId, Tick};
 use nimbus_space::PartitionMap;
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ pub struct Genesis {
     pub tick_hz: u32,
     /// Where the world stands when it begins.
     pub standing: Beginning,
+    /// Statics that were put into it by then.
+    pub placed: Arc<Placed>,
 }
 
 /// Where a world stands when a cluster begins with it: at its start, or where another cluster left it.

@@ -311,6 +311,7 @@ impl Coordinator {
             map: Arc::clone(&genesis.map),
             changes: Vec::new(),
             timeline: None,
+            placed: Arc::clone(&genesis.placed),
         });
         let roster = Roster {
             revision: base.revision.saturating_add(1),

@@ -1,6 +1,6 @@
 //! What goes into a coordinator and what comes out of it.
 
-use nimbus_model::{RegionId, Tick};
+use nimbus_model::{Placed, RegionBox, RegionId, Tick};
 use nimbus_space::PartitionMap;
 use std::sync::Arc;
 
@@ -106,6 +106,15 @@ pub enum Order {
     Resume,
     /// It runs this many ticks more while it stands still.
     Step(u32),
+    /// The newest partition is drawn anew; see [`PartitionMap::redraw`].
+    Regions {
+        /// The first that holds a place wins.
+        boxes: Vec<RegionBox>,
+        /// Who has what no box holds.
+        rest: RegionId,
+    },
+    /// Other statics beside those of the world's description, made from the newest ones.
+    Statics(Arc<Placed>),
 }
 
 /// Why an order was not carried out.

@@ -3,7 +3,7 @@
 //! One value and not many keys: whoever has read it has a consistent picture, and one compare-and-swap decides who may
 //! change it.
 
-use nimbus_model::{Origin, RegionId, Tick, coding};
+use nimbus_model::{Origin, Placed, RegionId, Tick, coding};
 use nimbus_space::PartitionMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::timeline::Timeline;
 use crate::validity::Invalid;
 
 /// Version of the stored form; a coordinator does not touch a roster of another version.
-pub const ROSTER_VERSION: u8 = 3;
+pub const ROSTER_VERSION: u8 = 4;
 /// Bytes of a roster at the most; longer ones are refused unread. All limits together stay below this. A usual roster
 /// has a few kilobytes.
 pub const ROSTER_BYTES_MAX: usize = 8 << 20;
@@ -185,6 +185,8 @@ pub struct Roster {
     pub changes: Vec<Change>,
     /// When ticks are due; set when regions are placed.
     pub timeline: Option<Timeline>,
+    /// Statics that were put into the world in force.
+    pub placed: Arc<Placed>,
 }
 
 /// Why bytes are not a roster.
@@ -246,7 +248,17 @@ impl Roster {
 
     /// The newest partition, in force or announced.
     pub fn newest_map(&self) -> &Arc<PartitionMap> {
-        self.changes.last().map_or(&self.map, Change::map)
+        self.changes.iter().rev().find_map(Change::map).unwrap_or(&self.map)
+    }
+
+    /// How often a world has been loaded once everything announced has taken effect, and what was put into that one.
+    pub fn newest_placed(&self) -> (u16, Arc<Placed>) {
+        let newest = self.changes.iter().rev().find_map(|change| match change {
+            Change::Load { era, .. } => Some((*era, Arc::default())),
+            Change::Statics { era, placed, .. } => Some((*era, placed.clone())),
+            Change::Map(_) => None,
+        });
+        newest.unwrap_or_else(|| (self.era, self.placed.clone()))
     }
 
     /// How many regions a process serves, and how many it keeps.

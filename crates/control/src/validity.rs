@@ -141,17 +141,29 @@ impl Roster {
         if count > CHANGES_MAX {
             return Err(Invalid::TooMany { count, what: "changes" });
         }
-        let (mut at, mut era) = (self.map.effective(), self.era);
+        if self.placed.problem().is_some() {
+            return Err(Invalid::Changes);
+        }
+        let (mut at, mut era, mut revision) = (self.map.effective(), self.era, self.placed.revision);
         for change in &self.changes {
-            if let Change::Load { era: next, world, .. } = change {
-                check_name(world)?;
-                if era.checked_add(1) != Some(*next) {
-                    return Err(Invalid::Changes);
+            match change {
+                Change::Load { era: next, world, .. } => {
+                    check_name(world)?;
+                    if era.checked_add(1) != Some(*next) {
+                        return Err(Invalid::Changes);
+                    }
+                    (era, revision) = (*next, 0);
                 }
-                era = *next;
+                Change::Statics { era: its, placed, .. } => {
+                    if *its != era || placed.revision != revision + 1 || placed.problem().is_some() {
+                        return Err(Invalid::Changes);
+                    }
+                    revision = placed.revision;
+                }
+                Change::Map(_) => {}
             }
-            let placed = |region: &RegionId| self.regions.contains_key(region);
-            if change.at() < at || !change.map().regions().iter().all(placed) {
+            let served = |region: &RegionId| self.regions.contains_key(region);
+            if change.at() < at || !change.map().is_none_or(|map| map.regions().iter().all(served)) {
                 return Err(Invalid::Changes);
             }
             at = change.at();

@@ -2,11 +2,11 @@
 
 mod asking;
 
-use nimbus_model::{ClientId, Nid, RegionId, Tick, World, nearest};
+use nimbus_model::{ClientId, Nid, Placed, RegionId, Tick, World, nearest};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{
-    Authority, BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Hits, Overlay, Parsed, Query, QueryFilter, RegionShape,
-    Reject, SceneInfo, ToClient, Watch, WorldStats, bodies,
+    Authority, BodyCard, Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Hits, Overlay, Parsed, Query, QueryFilter,
+    RegionShape, Reject, SceneInfo, ToClient, Watch, WorldStats, bodies,
 };
 use nimbus_wire::{
     Address, Command, CommandRef, Content, Frame, GatewayId, Item, Order, Outcome, SeamTotals, StateUpdate,
@@ -23,6 +23,7 @@ use crate::orders::{Orders, spawn_command};
 use crate::replicas::{Replica, Replicas, Voice};
 use crate::seams::Seams;
 use crate::sessions::{Allowance, Sessions};
+use crate::statics::StaticChanges;
 use crate::stats::Stats;
 use crate::stream::Stream;
 use crate::{Counters, Message, Outputs, Request};
@@ -87,6 +88,7 @@ pub struct Gateway {
     /// Maps that wait for their tick, each with the number of loads asked for before it: a load voids older ones.
     maps: Vec<(u64, PartitionMap)>,
     loads: u64,
+    statics: StaticChanges,
     early: Vec<Frame>,
     paused: bool,
     speed: f32,
@@ -127,6 +129,7 @@ impl Gateway {
             upcoming: None,
             maps: Vec::new(),
             loads: 0,
+            statics: StaticChanges::default(),
             early: Vec::new(),
             paused: false,
             speed: 1.0,
@@ -159,6 +162,11 @@ impl Gateway {
             self.maps.remove(0);
         }
         self.maps.push((self.loads, map));
+    }
+
+    /// The statics put into the world of an era change at a tick.
+    pub fn set_statics(&mut self, at: Tick, era: u16, placed: Arc<Placed>) {
+        self.statics.expect(at, era, placed);
     }
 
     /// The timeline stops, resumes or changes speed; clients are told.
@@ -243,10 +251,10 @@ impl Gateway {
         self.sessions.rubbish(client, reject, &mut self.counters);
     }
 
-    /// The shell's answer to a [`Request`].
-    pub fn answer(&mut self, client: ClientId, seq: Option<u64>, outcome: Result<(), String>) {
+    /// The shell's answer to a [`Request`]: the body it was about, if any, or why not.
+    pub fn answer(&mut self, client: ClientId, seq: Option<u64>, outcome: Result<Option<Nid>, String>) {
         match outcome {
-            Ok(()) => self.sessions.tell(client, ToClient::Done { seq, nid: None }),
+            Ok(nid) => self.sessions.tell(client, ToClient::Done { seq, nid }),
             Err(reason) => self.sessions.refuse(client, seq, reason, &mut self.counters),
         }
     }
@@ -298,6 +306,7 @@ impl Gateway {
         self.now = self.now.max(now);
         self.load_if_due(out);
         self.adopt_maps();
+        self.adopt_statics();
         self.apply_items();
         self.replicas.settle();
         for (voice, updates) in self.states.drain(..) {
@@ -377,6 +386,11 @@ impl Gateway {
         &self.map
     }
 
+    /// The world as it is now, with what was put into it.
+    pub fn world(&self) -> &Arc<World> {
+        &self.world
+    }
+
     /// The figures of every region's seams, as of its latest report.
     pub fn seam_totals(&self) -> &BTreeMap<RegionId, SeamTotals> {
         self.seams.totals()
@@ -449,6 +463,13 @@ impl Gateway {
         }
     }
 
+    fn adopt_statics(&mut self) {
+        if let Some(message) = self.statics.take_effect(self.now, self.era, &mut self.world) {
+            self.mirror.clear();
+            self.news.push(message);
+        }
+    }
+
     fn apply_items(&mut self) {
         let Gateway { lanes, replicas, orders, sessions, counters, config, now, .. } = self;
         lanes.apply(|voice, item| match item {
@@ -495,6 +516,9 @@ impl Gateway {
             FromClient::Impulse { nid, impulse } => {
                 self.owner(nid).map(|region| (region, Command::Push { nid, impulse }))
             }
+            FromClient::Despawn { nid } if Placed::may_name(nid) => {
+                return self.request(client, seq, Request::RemoveStatic(nid));
+            }
             FromClient::Despawn { nid } => self.owner(nid).map(|region| (region, Command::Despawn { nid })),
             FromClient::Join { one, two, joint } => {
                 self.owner(one).map(|region| (region, Command::Join { one, two, joint }))
@@ -515,6 +539,16 @@ impl Gateway {
             }
             FromClient::Watch(watch) => return self.watch(client, seq, &watch),
             FromClient::Game { nid, payload } => self.owner(nid).map(|region| (region, Command::Game { nid, payload })),
+            FromClient::Velocity { nid, linear, angular } => {
+                self.owner(nid).map(|region| (region, Command::Turn { nid, linear, angular }))
+            }
+            FromClient::Target { nid, pose, ticks } => {
+                self.owner(nid).map(|region| (region, Command::Steer { nid, pose, ticks }))
+            }
+            FromClient::Static(fixed) => {
+                return self.request(client, seq, Request::PlaceStatic(Arc::new(fixed.desc()), fixed.pose));
+            }
+            FromClient::Regions { boxes, rest } => return self.request(client, seq, Request::Regions(boxes, rest)),
         };
         if !self.may_command(client, seq) {
             return;

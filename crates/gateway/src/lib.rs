@@ -9,6 +9,7 @@
 //! - `channels` are for clients that watch a part of the world within a budget of bytes: `channel` is one view with what was shown
 //!   of it, `interest` says what an eye sees and how wrong it is shown.
 //! - `seams` keeps what regions say of auras, clusters and breaches, `hand_overs` who had a body before.
+//! - `statics` keeps what is put into the world and taken out until its tick.
 //! - `mirror` answers what is where, once somebody asks; `fan_outs` has all servers answer, `merge` makes one of it.
 //! - `sessions` bounds what a client may cost; `orders` remembers who asked for what.
 
@@ -28,6 +29,7 @@ mod replicas;
 mod seams;
 mod sessions;
 mod shapes;
+mod statics;
 mod stats;
 mod stream;
 

@@ -1,6 +1,6 @@
 //! What a gateway hands to its shell.
 
-use nimbus_model::{ClientId, RegionId};
+use nimbus_model::{BodyDesc, ClientId, Nid, Pose, RegionBox, RegionId};
 use nimbus_wire::Frame;
 use nimbus_wire::client::ToClient;
 use std::sync::Arc;
@@ -46,6 +46,12 @@ pub enum Request {
     Speed(f32),
     /// End the server of this region at once.
     Kill(RegionId),
+    /// Put a static into the world, for everybody at one tick.
+    PlaceStatic(Arc<BodyDesc>, Pose),
+    /// Take one out again.
+    RemoveStatic(Nid),
+    /// Draw the regions anew, for everybody at one tick; the second has what no box holds.
+    Regions(Vec<RegionBox>, RegionId),
 }
 
 /// What a gateway wants done. Calls append to it; the shell drains it, in order.

@@ -15,6 +15,7 @@ mod keepsake;
 mod layout;
 mod mixer;
 mod nearest;
+mod placed;
 mod pose;
 mod rng;
 mod shape;
@@ -34,6 +35,7 @@ pub use keepsake::{GAME_COMMAND_BYTES_MAX, GAME_STATE_BYTES_MAX, GameState, Keep
 pub use layout::{Layout, RegionBox};
 pub use mixer::Mixer;
 pub use nearest::{edits, nearest};
+pub use placed::{PLACED_ELEMENTS_MAX, PLACED_MAX, PLACED_RADIUS_MAX, Placed, PlacedStatic};
 pub use pose::{Pose, Velocity};
 pub use rng::Rng;
 pub use shape::{SHAPE_ELEMENTS_MAX, SHAPE_EXTENT_MAX, Shape};

@@ -4,7 +4,7 @@ use glam::Vec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use crate::{Aabb, BodyDesc, BodyKind, Injection, JointDesc, Layout, Motion, Nid, Pose, Tick, Velocity};
+use crate::{Aabb, BodyDesc, BodyKind, Injection, JointDesc, Layout, Motion, Nid, Placed, Pose, Tick, Velocity};
 
 /// What a deployment promises; inside these limits collisions across servers are exact, outside them the system says so.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -87,6 +87,8 @@ pub struct World {
     pub injections: Vec<Injection>,
     /// Pushes it gives, in order of tick.
     pub script: Vec<ScriptedPush>,
+    /// Statics that were put in while it ran; no description has any.
+    pub placed: Placed,
 }
 
 impl World {
@@ -106,6 +108,7 @@ impl World {
             joints: Vec::new(),
             injections: Vec::new(),
             script: Vec::new(),
+            placed: Placed::default(),
         }
     }
 
@@ -147,7 +150,7 @@ impl World {
     /// Why a body cannot be brought into the running world, in words for the person who asked; `None` when it can.
     pub fn spawn_problem(&self, desc: &BodyDesc, motion: &Motion) -> Option<String> {
         if desc.kind == BodyKind::Static {
-            return Some("a static body cannot be spawned while the world runs".to_owned());
+            return Some("a static body is not spawned; use the command `static`".to_owned());
         }
         if let Some(problem) = desc.problem() {
             return Some(problem);
@@ -191,8 +194,18 @@ impl World {
         self.bodies.iter().enumerate().filter(|(_, b)| b.desc.kind != BodyKind::Static).map(|(i, b)| (i as u32, b))
     }
 
-    /// Bodies of the description that every server holds, with their indices.
+    /// Bodies that every server holds, with their indices: those of the description, then those put in since.
     pub fn statics(&self) -> impl Iterator<Item = (u32, &BodySpawn)> {
-        self.bodies.iter().enumerate().filter(|(_, b)| b.desc.kind == BodyKind::Static).map(|(i, b)| (i as u32, b))
+        let described = self.bodies.iter().enumerate().filter(|(_, b)| b.desc.kind == BodyKind::Static);
+        let placed = self.placed.statics.iter().map(|placed| (placed.index(), &placed.body));
+        described.map(|(i, b)| (i as u32, b)).chain(placed)
+    }
+
+    /// The same world with just these statics put in.
+    pub fn with_placed(self: &Arc<World>, placed: &Placed) -> Arc<World> {
+        if self.placed == *placed {
+            return self.clone();
+        }
+        Arc::new(World { placed: placed.clone(), ..(**self).clone() })
     }
 }

@@ -5,11 +5,11 @@
 //! part of it: with that, every body is found exactly once, also one that was under way; and where two contributions do
 //! not fit together, because one server was ahead of the other, it shows, and another tick has to be tried.
 
-use nimbus_model::{Group, Keepsake, Member, Nid, RegionId, Tick, World, coding};
+use nimbus_model::{Group, Keepsake, Member, Nid, Placed, RegionId, Tick, World, coding};
 use nimbus_physics::{Copied, Pressure};
 use nimbus_space::PartitionMap;
 use nimbus_wire::ask::LaneMarks;
-use nimbus_wire::{Act, Address, Claim, Item, Transfer, decode_group, encode_group};
+use nimbus_wire::{Act, Address, Claim, Course, Item, Transfer, decode_group, encode_group};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -48,6 +48,10 @@ pub struct Part {
     keepsakes: Vec<(Nid, Keepsake)>,
     under_way: Vec<UnderWay>,
     lanes: Vec<LaneMarks>,
+    /// Where kinematic bodies were on their way to.
+    courses: Vec<(Nid, Course)>,
+    /// What had been put into the world by then.
+    placed: Placed,
 }
 
 /// What a server takes down for a contribution before the tick of it, a little every tick, so that none takes long.
@@ -70,19 +74,36 @@ pub struct Contribution {
     keepsakes: BTreeMap<Nid, Keepsake>,
     under_way: Vec<UnderWay>,
     lanes: Vec<LaneMarks>,
+    /// Where kinematic bodies were on their way to.
+    courses: Vec<(Nid, Course)>,
+    /// What had been put into the world by then.
+    placed: Placed,
 }
 
 impl Contribution {
     /// Puts it in order. The server that wrote it has no time for that; any thread has.
     pub fn into_part(self) -> Part {
-        let Contribution { region, tick, era, loaded_at, copied, hosted, unborn, keepsakes, under_way, lanes } = self;
+        let Contribution {
+            region,
+            tick,
+            era,
+            loaded_at,
+            copied,
+            hosted,
+            unborn,
+            keepsakes,
+            under_way,
+            lanes,
+            courses,
+            placed,
+        } = self;
         let mut bodies = copied.into_group();
         bodies.members.retain(|member| hosted.contains(member.nid));
         bodies.members.extend(unborn.into_iter().filter(|member| !hosted.contains(member.nid)));
         bodies.sort();
         let epochs = bodies.members.iter().map(|member| hosted.get(member.nid).unwrap_or(1)).collect();
         let keepsakes = keepsakes.into_iter().collect();
-        Part { region, tick, era, loaded_at, bodies, epochs, keepsakes, under_way, lanes }
+        Part { region, tick, era, loaded_at, bodies, epochs, keepsakes, under_way, lanes, courses, placed }
     }
 }
 
@@ -99,6 +120,10 @@ struct Stored {
     keepsakes: Vec<(Nid, Keepsake)>,
     under_way: Vec<UnderWay>,
     lanes: Vec<LaneMarks>,
+    /// Where kinematic bodies were on their way to.
+    courses: Vec<(Nid, Course)>,
+    /// What had been put into the world by then.
+    placed: Placed,
 }
 
 /// Why parts do not make a world.
@@ -157,18 +182,21 @@ impl Part {
             keepsakes: self.keepsakes.clone(),
             under_way: self.under_way.clone(),
             lanes: self.lanes.clone(),
+            courses: self.courses.clone(),
+            placed: self.placed.clone(),
         })
     }
 
     /// The part of a region from where it was stored.
     pub fn decode(of: RegionId, bytes: &[u8]) -> Result<Part, CheckpointError> {
         let stored: Stored = coding::read(bytes).map_err(|_| CheckpointError::Damaged(of))?;
-        let Stored { region, tick, era, loaded_at, bodies, epochs, keepsakes, under_way, lanes } = stored;
+        let Stored { region, tick, era, loaded_at, bodies, epochs, keepsakes, under_way, lanes, courses, placed } =
+            stored;
         let bodies = decode_group(&bodies).map_err(|_| CheckpointError::Damaged(of))?;
-        if region != of || bodies.members.len() != epochs.len() {
+        if region != of || bodies.members.len() != epochs.len() || placed.problem().is_some() {
             return Err(CheckpointError::Damaged(of));
         }
-        Ok(Part { region, tick, era, loaded_at, bodies, epochs, keepsakes, under_way, lanes })
+        Ok(Part { region, tick, era, loaded_at, bodies, epochs, keepsakes, under_way, lanes, courses, placed })
     }
 
     fn lane(&self, peer: RegionId) -> LaneMarks {
@@ -191,11 +219,16 @@ pub struct Checkpoint {
     bodies: Group,
     epochs: BTreeMap<Nid, u32>,
     keepsakes: BTreeMap<Nid, Keepsake>,
+    courses: BTreeMap<Nid, Course>,
 }
 
 impl Checkpoint {
     /// Makes a world of the parts of all regions.
-    pub fn assemble(world: Arc<World>, regions: &[RegionId], parts: &[Part]) -> Result<Checkpoint, CheckpointError> {
+    pub fn assemble(
+        mut world: Arc<World>,
+        regions: &[RegionId],
+        parts: &[Part],
+    ) -> Result<Checkpoint, CheckpointError> {
         let mut by_region = BTreeMap::new();
         for part in parts {
             if by_region.insert(part.region, part).is_some() {
@@ -211,10 +244,17 @@ impl Checkpoint {
             return Err(CheckpointError::OtherTick(odd.region));
         }
         let (tick, era, loaded_at) = moment(first);
-        let (bodies, epochs, keepsakes) = (Group::default(), BTreeMap::new(), BTreeMap::new());
-        let mut whole = Checkpoint { world, era, tick, loaded_at, bodies, epochs, keepsakes };
+        // One that heard of a static late has it a moment later; the world goes on with all of them.
+        let newest = parts.iter().map(|part| &part.placed).max_by_key(|placed| placed.revision);
+        if let Some(placed) = newest.filter(|placed| **placed != world.placed) {
+            Arc::make_mut(&mut world).placed = placed.clone();
+        }
+        let (bodies, epochs) = (Group::default(), BTreeMap::new());
+        let (keepsakes, courses) = (BTreeMap::new(), BTreeMap::new());
+        let mut whole = Checkpoint { world, era, tick, loaded_at, bodies, epochs, keepsakes, courses };
         for part in parts {
             whole.keepsakes.extend(part.keepsakes.iter().cloned());
+            whole.courses.extend(part.courses.iter().copied());
             whole.add(part.bodies.clone(), part.epochs.iter().copied())?;
             for lanes in &part.lanes {
                 let mark = by_region.get(&lanes.peer).map_or(0, |peer| peer.lane(part.region).mark);
@@ -232,6 +272,7 @@ impl Checkpoint {
                         return Err(CheckpointError::Damaged(part.region));
                     }
                     whole.keepsakes.extend(transfer.keepsakes.iter().cloned());
+                    whole.courses.extend(transfer.courses.iter().copied());
                     whole.add(group, transfer.claims.iter().map(|claim| claim.body_epoch))?;
                 }
             }
@@ -293,8 +334,15 @@ impl Node {
                 let (member, keepsake) = born(&deed.act)?;
                 let claims = vec![Claim { nid: member.nid, body_epoch: 1, restless: false }];
                 let (keepsakes, payload) = (vec![(member.nid, keepsake)], encode_group(&Group::of(vec![member])));
-                let transfer =
-                    Transfer { tick: self.now, claims, payload, obeyed: Vec::new(), returned: None, keepsakes };
+                let transfer = Transfer {
+                    tick: self.now,
+                    claims,
+                    payload,
+                    obeyed: Vec::new(),
+                    returned: None,
+                    keepsakes,
+                    courses: Vec::new(),
+                };
                 Some(UnderWay { to, sequence, transfer })
             }
             _ => None,
@@ -320,6 +368,8 @@ impl Node {
             keepsakes,
             under_way: under_way.collect(),
             lanes: self.lane_marks(),
+            courses: self.courses.iter().map(|(nid, course)| (*nid, *course)).collect(),
+            placed: self.world.placed.clone(),
         }
     }
 
@@ -359,6 +409,8 @@ impl Node {
         node.bear(here, |nid| from.epochs.get(&nid).copied().unwrap_or(1));
         let kept = from.keepsakes.iter().filter(|(nid, _)| node.hosted.contains(**nid));
         node.keepsakes = kept.map(|(nid, kept)| (*nid, kept.clone())).collect();
+        let courses = from.courses.iter().filter(|(nid, course)| ours.contains(nid) && course.pose.is_valid());
+        node.courses.extend(courses.map(|(nid, course)| (*nid, *course)));
         node
     }
 }

@@ -151,11 +151,13 @@ pub enum Planted {
     ForgottenKeepsakes,
     /// What a game says is told at once, whatever the own backup has and a former process has told.
     EagerEvents,
+    /// Statics that are put into the world are ignored.
+    DeafToStatics,
 }
 
 impl Planted {
     /// All that break a rule which every simulated run is held to, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 24] = [
+    pub const ALL: [(&'static str, Planted); 25] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),
         ("keep-on-grant", Planted::KeepOnGrant),
@@ -180,6 +182,7 @@ impl Planted {
         ("forgotten-touches", Planted::ForgottenTouches),
         ("forgotten-keepsakes", Planted::ForgottenKeepsakes),
         ("eager-events", Planted::EagerEvents),
+        ("deaf-to-statics", Planted::DeafToStatics),
     ];
 }
 

@@ -78,4 +78,8 @@ pub struct Counters {
     pub asks_missed: u64,
     /// Batches of questions that would have taken too long, or found too many others waiting.
     pub asks_too_much: u64,
+    /// Statics put into the running world.
+    pub statics_placed: u64,
+    /// Statics taken out of it again.
+    pub statics_removed: u64,
 }

@@ -2,7 +2,7 @@
 //! first: the server of the higher rank gives its cluster to the other. Until then the joint is a pending linkage, a
 //! thing that exists once and always lies with the server that can do the next step.
 
-use nimbus_model::{BodyKind, JointDesc, Link, Nid, RegionId};
+use nimbus_model::{BodyKind, JointDesc, Link, Nid, Placed, RegionId};
 use nimbus_wire::{Address, CommandRef, Item, Linkage, Outcome, Sighting, join_problem};
 use std::collections::BTreeSet;
 
@@ -25,6 +25,7 @@ impl Node {
     pub(crate) fn begin_linkage(&mut self, by: CommandRef, one: Nid, two: Nid, joint: JointDesc) {
         let moves = |nid: Nid| self.physics.view(nid).is_none_or(|body| body.desc.kind != BodyKind::Static);
         let problem = join_problem(one, two, &joint);
+        let problem = problem.or_else(|| Placed::may_name(two).then(|| unfit(two)));
         let problem = problem.or_else(|| (!moves(one)).then(|| format!("{one} does not move; name it second")));
         let problem = problem.or_else(|| (!self.hosted.contains(one)).then(|| gone(one)));
         if let Some(reason) = problem {
@@ -195,6 +196,10 @@ enum Step {
 
 fn gone(nid: Nid) -> String {
     format!("there is no body {nid}")
+}
+
+fn unfit(nid: Nid) -> String {
+    format!("{nid} was put in while the world ran and may go again; nothing can be joined to it")
 }
 
 fn too_late(linkage: &Linkage) -> String {

@@ -1,10 +1,10 @@
 //! The server itself: its state and the order of things within a tick.
 
-use nimbus_model::{BodyDesc, Keepsake, Mixer, Motion, Nid, RegionId, Tick, World};
+use nimbus_model::{BodyDesc, Keepsake, Mixer, Motion, Nid, Placed, RegionId, Tick, World};
 use nimbus_physics::{PhysicsWorld, ScratchWorld};
 use nimbus_space::PartitionMap;
 use nimbus_wire::lane::RESEND_TICKS;
-use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, Linkage, StateUpdate};
+use nimbus_wire::{Address, Content, Course, Frame, GatewayId, Item, LaneFrame, Linkage, StateUpdate};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -50,13 +50,22 @@ pub enum Change {
     },
     /// Another partition, at its own effective tick.
     Map(PartitionMap),
+    /// Other statics beside those of the world's description.
+    Statics {
+        /// When.
+        at: Tick,
+        /// The world they are for, by how often one has been loaded.
+        era: u16,
+        /// All of them.
+        placed: Arc<Placed>,
+    },
 }
 
 impl Change {
     /// When the change takes effect.
     pub fn at(&self) -> Tick {
         match self {
-            Change::Load { at, .. } => *at,
+            Change::Load { at, .. } | Change::Statics { at, .. } => *at,
             Change::Map(map) => map.effective(),
         }
     }
@@ -123,6 +132,8 @@ pub struct Node {
     pub(crate) pending: Pending,
     /// Commands that bodies have obeyed lately.
     pub(crate) recent: Recent,
+    /// Where kinematic bodies are on their way to.
+    pub(crate) courses: BTreeMap<Nid, Course>,
     /// Joints that wait for their bodies to come together.
     pub(crate) linkages: Vec<Linkage>,
     pub(crate) seam: Seam,
@@ -178,6 +189,7 @@ impl Node {
             horizon: Horizon::new(&world, &config.aura),
             pending: Pending::default(),
             recent: Recent::default(),
+            courses: BTreeMap::new(),
             linkages: Vec::new(),
             seam,
             scratch: None,
@@ -354,6 +366,7 @@ impl Node {
         self.end_waits();
         self.inject(tick);
         self.push_scripted(tick, tick, |_| true);
+        self.follow_courses();
         self.step(probe);
         self.play_turn();
         self.obey(inputs);
@@ -405,6 +418,7 @@ impl Node {
                     self.follow_map();
                 }
             }
+            Change::Statics { era, placed, .. } => self.place_statics(*era, placed),
             Change::Load { .. } if self.config.planted == Some(Planted::DeafToLoads) => {}
             Change::Load { at, era, world, map } => {
                 self.world = world.clone();
@@ -422,6 +436,7 @@ impl Node {
                 self.recent = Recent::default();
                 self.keepsakes.clear();
                 self.agenda = Agenda::default();
+                self.courses.clear();
                 self.linkages.clear();
                 self.hosted.clear();
                 self.departed.clear();
@@ -524,7 +539,7 @@ impl Node {
     pub(crate) fn next_maps(&self) -> impl Iterator<Item = &PartitionMap> {
         self.changes.iter().filter_map(|change| match change {
             Change::Map(map) => Some(map),
-            Change::Load { .. } => None,
+            Change::Load { .. } | Change::Statics { .. } => None,
         })
     }
 

@@ -11,6 +11,8 @@ use crate::outbox::REGION_LANE_MAX;
 
 /// A command that was passed on this often is refused.
 const HOPS_MAX: u8 = 8;
+/// No command makes a body turn faster, rad/s: at 60 Hz it would seem to turn the other way.
+const SPIN_MAX: f32 = 100.0;
 
 impl Node {
     pub(crate) fn carry_out(&mut self, order: Order) {
@@ -19,9 +21,7 @@ impl Node {
                 let at = self.map.region_at(motion.pose.position);
                 (at != self.config.region).then_some(at)
             }
-            Command::Push { .. } | Command::Despawn { .. } | Command::Join { .. } | Command::Game { .. } => {
-                self.whereabouts(&order.command)
-            }
+            _ => self.whereabouts(&order.command),
         };
         match destination {
             Some(to) => self.pass_on(order, to),
@@ -61,6 +61,8 @@ impl Node {
             Command::Despawn { nid } => self.despawn(nid),
             Command::Join { one, two, joint } => return self.begin_linkage(by, one, two, joint),
             Command::Game { nid, payload } => return self.note_game_command(by, nid, payload),
+            Command::Turn { nid, linear, angular } => self.set_velocity(nid, linear, angular),
+            Command::Steer { nid, pose, ticks } => self.steer(nid, pose, ticks),
         };
         if let Some(nid) = target.filter(|nid| self.hosted.contains(*nid) && outcome == Outcome::Done(*nid)) {
             self.recent.note(nid, by);
@@ -108,6 +110,22 @@ impl Node {
         Outcome::Done(nid)
     }
 
+    /// Gives a body another velocity, as far as it is named. One that was on its way somewhere is not any more.
+    fn set_velocity(&mut self, nid: Nid, linear: Option<Vec3>, angular: Option<Vec3>) -> Outcome {
+        let Some(present) = self.physics.motion(nid).filter(|_| self.hosted.contains(nid)) else {
+            return unknown(nid);
+        };
+        let wanted = Velocity {
+            linear: linear.unwrap_or(present.velocity.linear).clamp_length_max(self.world.speed_max()),
+            angular: angular.unwrap_or(present.velocity.angular).clamp_length_max(SPIN_MAX),
+        };
+        if !self.physics.set_velocity(nid, wanted) {
+            return Outcome::Refused("the velocity is not a number".to_owned());
+        }
+        self.courses.remove(&nid);
+        Outcome::Done(nid)
+    }
+
     fn despawn(&mut self, nid: Nid) -> Outcome {
         if !self.hosted.contains(nid) {
             return unknown(nid);
@@ -134,6 +152,7 @@ impl Node {
         self.end_contacts(touches);
         self.recent.take(nid);
         self.keepsakes.remove(&nid);
+        self.courses.remove(&nid);
         self.seam.drop_body(nid);
         self.report(nid, body_epoch, EventKind::Died(cause));
         if self.config.planted != Some(Planted::SilentDeath) {

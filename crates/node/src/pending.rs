@@ -18,7 +18,7 @@ const PENDING_MAX: usize = 4_096;
 enum Waiting {
     /// A body that will appear, and who asked for it.
     Spawn { nid: Nid, desc: Arc<BodyDesc>, motion: Motion, by: CommandRef },
-    /// A push to come.
+    /// A push to come, or another change of how a body moves.
     Push(Order),
     /// What a game does.
     Deed(Deed),
@@ -41,7 +41,9 @@ impl Node {
     pub(crate) fn must_wait(&mut self, order: &Order) -> bool {
         let position = match &order.command {
             Command::Spawn { motion, .. } => Some(motion.pose.position),
-            Command::Push { nid, .. } => self.physics.view(*nid).map(|body| body.pose.position),
+            Command::Push { nid, .. } | Command::Turn { nid, .. } | Command::Steer { nid, .. } => {
+                self.physics.view(*nid).map(|body| body.pose.position)
+            }
             Command::Despawn { .. } | Command::Join { .. } | Command::Game { .. } => None,
         };
         let waits = position.is_some_and(|position| self.is_near_seam(position));
@@ -116,19 +118,33 @@ impl Node {
     pub(crate) fn expected_speeds(&self) -> BTreeMap<Nid, f32> {
         let mut speeds = BTreeMap::new();
         for (_, waiting) in &self.pending.waiting {
-            let (nid, pushed, set) = match waiting {
-                Waiting::Push(Order { command: Command::Push { nid, impulse }, .. })
-                | Waiting::Deed(Deed { act: Act::Push { nid, impulse }, .. }) => (nid, *impulse, None),
-                Waiting::Deed(Deed { act: Act::Velocity { nid, velocity }, .. }) => {
-                    (nid, Vec3::ZERO, Some(velocity.linear))
+            let (nid, speed) = match waiting {
+                Waiting::Push(Order { command, .. }) => {
+                    let Some((nid, body)) = command.target().and_then(|nid| Some((nid, self.physics.view(nid)?)))
+                    else {
+                        continue;
+                    };
+                    let speed = match command {
+                        Command::Push { impulse, .. } => {
+                            (body.velocity.linear + *impulse / body.mass().max(1e-6)).length()
+                        }
+                        Command::Turn { linear, .. } => linear.unwrap_or(body.velocity.linear).length(),
+                        Command::Steer { pose, ticks, .. } => {
+                            body.pose.position.distance(pose.position) / (*ticks as f32 * self.world.tick_s())
+                        }
+                        _ => continue,
+                    };
+                    (nid, speed)
                 }
+                Waiting::Deed(Deed { act: Act::Push { nid, impulse }, .. }) => {
+                    let Some(body) = self.physics.view(*nid) else { continue };
+                    (*nid, (body.velocity.linear + *impulse / body.mass().max(1e-6)).length())
+                }
+                Waiting::Deed(Deed { act: Act::Velocity { nid, velocity }, .. }) => (*nid, velocity.linear.length()),
                 _ => continue,
             };
-            if let Some(body) = self.physics.view(*nid) {
-                let speed = set.unwrap_or(body.velocity.linear + pushed / body.mass().max(1e-6)).length();
-                let known: &mut f32 = speeds.entry(*nid).or_default();
-                *known = known.max(speed.min(self.world.speed_max()));
-            }
+            let known: &mut f32 = speeds.entry(nid).or_default();
+            *known = known.max(speed.min(self.world.speed_max()));
         }
         speeds
     }

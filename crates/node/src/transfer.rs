@@ -7,7 +7,7 @@
 
 use nimbus_model::{Group, Nid, RegionId, Tick, World};
 use nimbus_physics::{InsertError, PhysicsWorld, ScratchWorld};
-use nimbus_wire::{Address, Claim, Item, Refusal, Transfer, decode_group, encode_group};
+use nimbus_wire::{Address, Claim, Course, Item, Refusal, Transfer, decode_group, encode_group};
 
 use crate::breach::Factor;
 use crate::config::{Planted, Policy};
@@ -33,7 +33,7 @@ impl Node {
         self.end_cut_contacts(touches, &group);
         let raise = u32::from(self.config.planted != Some(Planted::StaleEpoch));
         let mut claims = Vec::with_capacity(group.members.len());
-        let (mut obeyed, mut keepsakes) = (Vec::new(), Vec::new());
+        let (mut obeyed, mut keepsakes, mut courses) = (Vec::new(), Vec::new(), Vec::new());
         for member in &group.members {
             let body_epoch = self.hosted.get(member.nid).unwrap_or(0) + raise;
             let restless = self.is_restless(member.nid);
@@ -43,6 +43,7 @@ impl Node {
             }
             obeyed.push((member.nid, self.recent.take(member.nid)));
             keepsakes.extend(self.keepsakes.remove(&member.nid).map(|kept| (member.nid, kept)));
+            courses.extend(self.courses.remove(&member.nid).map(|course| (member.nid, course)));
             self.departed.insert(member.nid, (to, self.now));
             self.report(member.nid, body_epoch, EventKind::Granted(to));
             claims.push(Claim { nid: member.nid, body_epoch, restless });
@@ -50,7 +51,7 @@ impl Node {
         self.counters.left += claims.len() as u64;
         obeyed.retain(|(_, obeyed)| !obeyed.is_empty());
         let (payload, returned) = (encode_group(&group), None);
-        let transfer = Transfer { tick: self.now, claims, payload, obeyed, returned, keepsakes };
+        let transfer = Transfer { tick: self.now, claims, payload, obeyed, returned, keepsakes, courses };
         self.outbox.push(Address::Region(to), self.now, Item::Transfer(transfer));
     }
 
@@ -118,6 +119,8 @@ impl Node {
             let kept = transfer.keepsakes.iter().filter(|(nid, _)| arrived(nid));
             self.keepsakes.extend(kept.cloned());
         }
+        let sound = |(nid, course): &(Nid, Course)| self.hosted.contains(*nid) && course.pose.is_valid();
+        self.courses.extend(transfer.courses.iter().copied().filter(sound));
         sleepers.iter().for_each(|nid| self.note_sleeper(*nid));
         let nids: Vec<Nid> = transfer.claims.iter().map(|claim| claim.nid).collect();
         self.seam.offers.withdraw(&nids);

@@ -1,10 +1,10 @@
 //! Acting on bodies from outside.
 
-use nimbus_model::{Nid, Vec3, Velocity};
+use nimbus_model::{Nid, Pose, Quat, Vec3, Velocity};
 use rapier3d::dynamics::{RigidBody, RigidBodyHandle};
 
 use crate::PhysicsWorld;
-use crate::convert::LIMIT;
+use crate::convert::{self, LIMIT};
 
 impl PhysicsWorld {
     /// Gives an owned dynamic body an impulse in N s, at a point of the world or else at its centre of mass, and wakes
@@ -51,6 +51,27 @@ impl PhysicsWorld {
         })
     }
 
+    /// The velocity with which an owned kinematic body is at a pose after so many steps, if nothing else changes it. `None`
+    /// if it is not here.
+    pub fn velocity_to(&self, nid: Nid, to: &Pose, steps: u32) -> Option<Velocity> {
+        let body = self.engine.bodies.get(self.index.get(nid)?)?;
+        let span = steps.max(1) as f32 * self.engine.integration_parameters.dt;
+        // The engine moves and turns a body about its centre of mass.
+        let from = convert::pose(body.position());
+        let centre = body.local_center_of_mass();
+        let way = to.transform(centre) - from.transform(centre);
+        Some(Velocity { linear: way / span, angular: turn(from.rotation, to.rotation) / span })
+    }
+
+    /// True when an owned body is at a pose, but for rounding.
+    pub fn is_at(&self, nid: Nid, pose: &Pose) -> bool {
+        let body = self.index.get(nid).and_then(|handle| self.engine.bodies.get(handle));
+        body.map(|body| convert::pose(body.position())).is_some_and(|now| {
+            let near = 1e-3 + 1e-6 * pose.position.abs().max_element();
+            now.position.distance(pose.position) < near && turn(now.rotation, pose.rotation).length() < 1e-2
+        })
+    }
+
     /// Replaces the force and torque that act on an owned dynamic body every step, and wakes it. False if nothing was
     /// done.
     pub fn set_force(&mut self, nid: Nid, force: Vec3, torque: Vec3) -> bool {
@@ -90,6 +111,13 @@ impl PhysicsWorld {
             self.woken.push(nid);
         }
     }
+}
+
+/// The axis about which to turn from one orientation to another, as long as the angle, the short way round.
+fn turn(from: Quat, to: Quat) -> Vec3 {
+    let between = to * from.inverse();
+    let short = if between.w < 0.0 { -between } else { between };
+    short.to_scaled_axis()
 }
 
 fn is_bounded(vector: Vec3) -> bool {

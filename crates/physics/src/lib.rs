@@ -29,6 +29,7 @@ mod scratch;
 mod search;
 mod shapes;
 mod snapshot;
+mod statics;
 mod step;
 mod view;
 mod warm_start;

@@ -32,9 +32,9 @@ impl QueryMirror {
     /// out, as servers do.
     pub fn new(world: &World, era: u16) -> QueryMirror {
         let mut mirror = QueryMirror::bare();
-        for (index, spawn) in world.statics() {
+        for (key, (index, spawn)) in (0..).zip(world.statics()) {
             if let Ok(entry) = mirror.entry(Nid::of_world(era, index), &spawn.desc, spawn.pose) {
-                mirror.statics.insert(index, entry);
+                mirror.statics.insert(key, entry);
             }
         }
         mirror.statics.settle();

@@ -1,6 +1,6 @@
 //! The world: the engine, and beside it our own tables in the order of ids.
 
-use nimbus_model::{BodyKind, BodySpawn, Motion, Nid, Velocity, World};
+use nimbus_model::{Motion, Nid, World};
 use rapier3d::dynamics::{ImpulseJointHandle, RigidBodyHandle};
 use rapier3d::geometry::{Collider, ColliderBuilder, ColliderHandle};
 use rapier3d::pipeline::PhysicsWorld as Engine;
@@ -8,10 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::body::{self, Slot};
 use crate::contacts::Carried;
-use crate::convert::is_sane;
 use crate::events::EventCollector;
 use crate::index::Index;
-use crate::insert::InsertError;
 use crate::links::LinkTable;
 use crate::shapes::ShapeStore;
 use crate::step::StepReport;
@@ -150,20 +148,6 @@ impl PhysicsWorld {
     /// The body of this collider, unless it waits for its removal.
     pub(crate) fn present_nid(&self, collider: &Collider) -> Option<Nid> {
         self.slot(collider.parent()?).map(|slot| slot.nid)
-    }
-
-    fn insert_static(&mut self, nid: Nid, spawn: &BodySpawn) -> Result<(), InsertError> {
-        let desc = &spawn.desc;
-        if let Some(problem) = desc.problem() {
-            return Err(InsertError::Desc { nid, problem });
-        }
-        if desc.kind != BodyKind::Static || !is_sane(&spawn.pose, &Velocity::ZERO) {
-            return Err(InsertError::Motion { nid });
-        }
-        let shape = self.shapes.get(&desc.shape).map_err(|problem| InsertError::Shape { nid, problem })?;
-        let handle = self.add_to_engine(nid, desc, &Motion::new(spawn.pose, Velocity::ZERO), shape);
-        self.statics.merge(&[(nid, handle)]);
-        Ok(())
     }
 
     /// Puts a checked body and its collider into the engine and into the slots.

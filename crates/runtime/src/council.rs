@@ -2,7 +2,7 @@
 //! coordinator of a cluster, through the gateway's process.
 
 use nimbus_gateway::Request;
-use nimbus_model::{ClientId, Tick, World};
+use nimbus_model::{ClientId, Nid, Placed, Tick, World};
 use nimbus_space::PartitionMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -25,16 +25,18 @@ pub(crate) enum News {
     Map(PartitionMap),
     /// Another world, from a tick on.
     Load { at: Tick, era: u16, world: Arc<World>, map: PartitionMap },
+    /// Other statics in the world of an era, from a tick on.
+    Statics { at: Tick, era: u16, placed: Arc<Placed> },
     /// What became of a wish.
     Answer(Answer),
 }
 
-/// What became of a client's wish.
+/// What became of a client's wish: the body it was about, if any, or why not.
 pub(crate) struct Answer {
     pub(crate) client: ClientId,
     /// The client's own number for it.
     pub(crate) seq: Option<u64>,
-    pub(crate) outcome: Result<(), String>,
+    pub(crate) outcome: Result<Option<Nid>, String>,
 }
 
 /// The gateway thread's end.

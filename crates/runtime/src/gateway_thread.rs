@@ -1,7 +1,7 @@
 //! The gateway on its own thread, at the rate of ticks; it looks in now and then while the timeline stands still.
 
 use nimbus_gateway::{Gateway, Message, Outputs, Request};
-use nimbus_model::{ClientId, Nid, RegionId, Tick, World};
+use nimbus_model::{ClientId, Nid, Placed, RegionBox, RegionId, Tick, World};
 use nimbus_node::{AuraConfig, Change, Horizon};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::ClientRole;
@@ -16,6 +16,7 @@ use crate::board::Board;
 use crate::client_queue::{ClientQueue, cost};
 use crate::council::{Answer, Council, News, Wish};
 use crate::doors::Doors;
+use crate::edits::{StaticEdit, regions_problem};
 use crate::embedded::Scenes;
 use crate::guard::KillSwitch;
 use crate::handover_log::Sightings;
@@ -28,6 +29,8 @@ const POLL: Duration = Duration::from_millis(50);
 const STATS_EVERY: Duration = Duration::from_millis(500);
 /// A world is loaded this many ticks after it was asked for, so that every server knows in time.
 const LOAD_AHEAD_TICKS: u64 = 30;
+/// Changes of statics that may be announced and not made yet.
+const STATICS_UNDER_WAY_MAX: usize = 8;
 /// Most events of clients taken in one go.
 pub(crate) const EVENTS_MAX: usize = 512;
 
@@ -69,6 +72,11 @@ pub(crate) struct GatewayThread {
     pub(crate) kill_switch: Option<KillSwitch>,
     /// Which servers live, as clients know.
     pub(crate) lives: Vec<(bool, u32)>,
+    /// The newest partition that was announced, where this thread decides.
+    pub(crate) map: PartitionMap,
+    /// The newest statics that were announced, and when those take effect that have not yet.
+    pub(crate) placed: Arc<Placed>,
+    pub(crate) placed_at: Vec<Tick>,
 }
 
 impl GatewayThread {
@@ -121,6 +129,7 @@ impl GatewayThread {
                     self.gateway.load(world.clone(), era, map, at);
                     self.next_world = Some((era, world));
                 }
+                News::Statics { at, era, placed } => self.gateway.set_statics(at, era, placed),
                 News::Answer(Answer { client, seq, outcome }) => self.gateway.answer(client, seq, outcome),
             }
         }
@@ -162,7 +171,7 @@ impl GatewayThread {
             let outcome = match &self.council {
                 Some(council) => match council.wish(Wish { client, seq, request }) {
                     Ok(()) => continue,
-                    refused => refused,
+                    Err(refused) => Err(refused),
                 },
                 None => self.grant(request, time),
             };
@@ -201,7 +210,8 @@ impl GatewayThread {
         }
     }
 
-    fn grant(&mut self, request: Request, time: &RealTime) -> Result<(), String> {
+    fn grant(&mut self, request: Request, time: &RealTime) -> Result<Option<Nid>, String> {
+        let mut about = None;
         match request {
             Request::Reset => self.load(self.world.clone(), time)?,
             Request::Scene(name) => {
@@ -223,10 +233,64 @@ impl GatewayThread {
                     self.kill_switch.as_ref().ok_or("servers cannot be killed here; `nimbus demo` lets you")?;
                 switch.kill(region)?;
             }
+            Request::PlaceStatic(desc, pose) => about = Some(self.build(&StaticEdit::Place(desc, pose), time)?),
+            Request::RemoveStatic(nid) => about = Some(self.build(&StaticEdit::Remove(nid), time)?),
+            Request::Regions(boxes, rest) => self.redraw(&boxes, rest, time)?,
         }
         let (paused, speed) = time.shown();
         self.gateway.set_clock(paused, speed);
+        Ok(about)
+    }
+
+    /// Lets every server and the gateway change the statics of the world at one tick.
+    fn build(&mut self, edit: &StaticEdit, time: &RealTime) -> Result<Nid, String> {
+        self.may_load()?;
+        let now = time.look(|timeline, now| timeline.horizon(now));
+        self.placed_at.retain(|at| *at > now);
+        if self.placed_at.len() >= STATICS_UNDER_WAY_MAX {
+            return Err("too many statics come and go at once; wait a moment".to_owned());
+        }
+        let era = self.gateway.era();
+        let (placed, nid) = edit.of(&self.placed, &self.world, era)?;
+        let (at, placed) = (self.next_change(time), Arc::new(placed));
+        let change = Change::Statics { at, era, placed: placed.clone() };
+        self.doors.announce(&change).map_err(|closed| closed.to_string())?;
+        self.gateway.set_statics(at, era, placed.clone());
+        self.placed = placed;
+        self.placed_at.push(at);
+        self.make_due(at, time);
+        Ok(nid)
+    }
+
+    /// Lets every server and the gateway go by other regions from one tick on.
+    fn redraw(&mut self, boxes: &[RegionBox], rest: RegionId, time: &RealTime) -> Result<(), String> {
+        self.may_load()?;
+        let served = |region: &RegionId| self.regions.binary_search(region).is_ok();
+        if let Some(problem) = regions_problem(&self.map, (boxes, rest), &self.world, served) {
+            return Err(problem);
+        }
+        let at = self.next_change(time);
+        if self.map.effective() >= at {
+            return Err("boundaries are about to move already; wait a moment".to_owned());
+        }
+        let map = self.map.redraw(boxes, rest, at).map_err(|error| error.to_string())?;
+        self.doors.announce(&Change::Map(map.clone())).map_err(|closed| closed.to_string())?;
+        self.balancer.iter_mut().for_each(|balancer| balancer.announced(&map));
+        self.gateway.set_map(map.clone());
+        self.map = map;
+        self.make_due(at, time);
         Ok(())
+    }
+
+    /// The tick of a change that everybody can hear of in time.
+    fn next_change(&self, time: &RealTime) -> Tick {
+        let (paused, horizon) = time.look(|timeline, now| (timeline.is_paused(), timeline.horizon(now)));
+        horizon + if paused { 1 } else { LOAD_AHEAD_TICKS }
+    }
+
+    /// While time stands still nobody would reach the tick of a change: it is run.
+    fn make_due(&self, at: Tick, time: &RealTime) {
+        time.with(|timeline, now| timeline.is_paused() && timeline.horizon(now) < at && timeline.step(1, now));
     }
 
     /// Says why no world can be loaded now, whichever it is.
@@ -249,10 +313,12 @@ impl GatewayThread {
             let needed = map.regions().len();
             return Err(format!("`{}` needs a server for {region}; start again with --servers {needed}", world.name));
         }
-        let (paused, horizon) = time.look(|timeline, now| (timeline.is_paused(), timeline.horizon(now)));
-        let at = horizon + if paused { 1 } else { LOAD_AHEAD_TICKS };
+        let paused = time.look(|timeline, _| timeline.is_paused());
+        let at = self.next_change(time);
         let change = Change::Load { at, era, world: world.clone(), map: map.clone() };
         self.doors.announce(&change).map_err(|closed| closed.to_string())?;
+        (self.map, self.placed) = (map.clone(), Arc::default());
+        self.placed_at.clear();
         let again = |former: Balancer| Balancer::new(&world, map.clone()).with_budget(former.budget_us());
         self.balancer = self.balancer.take().map(again);
         self.gateway.load(world.clone(), era, map, at);
@@ -275,6 +341,7 @@ impl GatewayThread {
         // Where a server cannot take it now, another will be planned.
         if self.doors.announce(&Change::Map(map.clone())).is_ok() {
             balancer.announced(&map);
+            self.map = map.clone();
             self.gateway.set_map(map);
         }
     }

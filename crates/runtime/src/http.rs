@@ -70,6 +70,8 @@ pub struct Web {
 struct Shared {
     cluster: ClusterHandle,
     access: Arc<Access>,
+    /// Every gateway to this world, where there are several.
+    gateways: Arc<[SocketAddr]>,
     sockets: Arc<Semaphore>,
 }
 
@@ -122,8 +124,15 @@ impl Listening {
 
     /// Serves a world from now on, to whoever is let in.
     pub fn serve(self, cluster: ClusterHandle, access: Access) -> Web {
+        self.serve_among(cluster, access, Vec::new())
+    }
+
+    /// The same where several gateways show one world. Clients are told where all of them are, this one included, and a
+    /// page that came from one of them may go on with this one.
+    pub fn serve_among(self, cluster: ClusterHandle, access: Access, gateways: Vec<SocketAddr>) -> Web {
         let sockets = Arc::new(Semaphore::new(SOCKETS_MAX));
-        let shared = Shared { cluster, access: Arc::new(access), sockets: sockets.clone() };
+        let (access, gateways) = (Arc::new(access), gateways.into());
+        let shared = Shared { cluster, access, gateways, sockets: sockets.clone() };
         let router = Router::new()
             .route("/ws", any(websocket))
             .route("/healthz", get(health))
@@ -189,7 +198,7 @@ async fn websocket(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if !is_own_page(&headers) {
+    if !is_own_page(&headers, &shared.gateways) {
         let reason = "only pages that come from this server may connect; the Origin of this one is another\n";
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
@@ -223,20 +232,36 @@ fn now_s() -> u64 {
 
 /// Browsers let every page open a WebSocket to every server, and say where the page is from. A page from elsewhere must
 /// not drive this world. Programs that are no browsers do not name an origin.
-fn is_own_page(headers: &HeaderMap) -> bool {
+fn is_own_page(headers: &HeaderMap, gateways: &[SocketAddr]) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let place = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, place)| place);
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    place.zip(host).is_some_and(|(place, host)| place.eq_ignore_ascii_case(host))
+    place.zip(host).is_some_and(|(place, host)| {
+        place.eq_ignore_ascii_case(host) || gateways.iter().any(|gateway| is_page_of(gateway, place, host))
+    })
+}
+
+/// True when a page came from a gateway. One that listens everywhere is known by the name that its neighbour has, too.
+fn is_page_of(gateway: &SocketAddr, place: &str, host: &str) -> bool {
+    if !gateway.ip().is_unspecified() {
+        return place == gateway.to_string();
+    }
+    let name = |place: &str| place.rsplit_once(':').map(|(name, _)| name.to_ascii_lowercase());
+    place.ends_with(&format!(":{}", gateway.port())) && name(place).is_some() && name(place) == name(host)
 }
 
 async fn serve_client(
     mut socket: WebSocket,
-    Shared { cluster, access, .. }: Shared,
+    Shared { cluster, access, gateways, .. }: Shared,
     (role, watches): (ClientRole, bool),
     _permit: OwnedSemaphorePermit,
 ) {
     let Some((client, mut queue)) = cluster.connect(role, watches).await else { return };
+    if gateways.len() > 1 {
+        let told = serde_json::json!({"type": "gateways", "at": *gateways}).to_string();
+        // One that is gone already is noticed below.
+        _ = socket.send(WsMessage::Text(Utf8Bytes::from(told))).await;
+    }
     let mut renewal = tokio::time::interval(RENEWAL);
     let reason = loop {
         tokio::select! {
@@ -315,7 +340,7 @@ mod tests {
         let from = |origin: Option<&'static str>, host: Option<&'static str>| {
             let named = [(header::ORIGIN, origin), (header::HOST, host)];
             let headers = named.into_iter().filter_map(|(name, value)| Some((name, value?.parse().unwrap())));
-            is_own_page(&headers.collect())
+            is_own_page(&headers.collect(), &[])
         };
         assert!(from(None, Some("127.0.0.1:7777")), "a program names no origin");
         assert!(from(Some("http://127.0.0.1:7777"), Some("127.0.0.1:7777")));
@@ -327,6 +352,20 @@ mod tests {
             assert!(!from(Some(origin), Some("127.0.0.1:7777")), "{origin}");
         }
         assert!(!from(Some("http://127.0.0.1:7777"), None));
+    }
+
+    #[test]
+    fn a_page_may_go_on_with_another_gateway_of_its_world() {
+        let gateways: Vec<SocketAddr> = vec!["127.0.0.1:7777".parse().unwrap(), "0.0.0.0:7778".parse().unwrap()];
+        let from = |origin: &'static str, host: &'static str| {
+            let named = [(header::ORIGIN, origin), (header::HOST, host)];
+            is_own_page(&named.into_iter().map(|(name, value)| (name, value.parse().unwrap())).collect(), &gateways)
+        };
+        assert!(from("http://127.0.0.1:7777", "127.0.0.1:7778"));
+        assert!(from("http://world.example:7778", "World.example:7777"), "by the name that both have");
+        for origin in ["http://127.0.0.1:7779", "http://evil.example:7778", "http://127.0.0.2:7777", "null"] {
+            assert!(!from(origin, "127.0.0.1:7778"), "{origin}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod cluster;
 mod common_time;
 mod council;
 mod doors;
+mod edits;
 mod embedded;
 mod errand;
 pub mod etcd;

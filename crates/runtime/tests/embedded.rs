@@ -3,11 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use nimbus_client::{Client, Hits, Query, QueryAnswer, QueryFilter};
-use nimbus_model::{Nid, Pose, RegionId, Shape, Tick, Vec3};
+use nimbus_model::{Aabb, Nid, Pose, RegionBox, RegionId, Shape, Tick, Vec3};
 use nimbus_runtime::access::Access;
 use nimbus_runtime::{Clock, EmbeddedCluster, EmbeddedConfig, RunEnd, Scenes, Web};
 use nimbus_scenes::SceneParams;
-use nimbus_wire::client::{SceneInfo, Spawn, WorldStats};
+use nimbus_wire::client::{SceneInfo, Spawn, StaticSpawn, WorldStats};
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -162,14 +162,7 @@ impl Viewer {
 }
 
 fn ball(position: Vec3) -> Spawn {
-    Spawn {
-        shape: Shape::ball(0.3),
-        pose: Pose::at(position),
-        velocity: Vec3::ZERO,
-        density: 1000.0,
-        restitution: 0.1,
-        friction: 0.5,
-    }
+    Spawn { restitution: 0.1, ..Spawn::new(Shape::ball(0.3), position, Vec3::ZERO) }
 }
 
 #[test]
@@ -355,6 +348,70 @@ fn servers_count_every_body_once_while_bodies_change_server_and_name_who_is_dead
     assert!(refused.contains("time stands still"), "{refused}");
     let metrics = world.get("/metrics");
     assert!(metrics.contains("nimbus_gateway_asks_total") && metrics.contains("nimbus_node_asks_answered_total"));
+    world.stop();
+}
+
+#[test]
+fn statics_and_regions_are_changed_on_every_server_and_outlive_one_of_them() {
+    let world = World::start_with("tower", 2, true);
+    let mut viewer = Viewer::connect(world.web.address());
+    assert!(viewer.until(|client| !client.is_empty() && !client.map().is_empty()));
+    let described = viewer.client.statics().len();
+    let slab = |x: f32| StaticSpawn::new(Shape::cuboid(3.0, 0.5, 3.0), Pose::at(Vec3::new(x, 30.0, 40.0)));
+    let nid = viewer.ask(|client| client.place_static(slab(0.0))).unwrap().expect("a static has an id");
+    assert!(viewer.until(|client| client.statics().iter().any(|known| known.nid == nid)), "it is told");
+    let rests = |viewer: &mut Viewer, x: f32, what: &str| {
+        let ball = viewer.ask(|client| client.spawn(ball(Vec3::new(x, 31.5, 40.0)))).unwrap().expect("a body");
+        let lies = |client: &Client| {
+            client
+                .body(ball)
+                .is_some_and(|body| (body.pose.position.y - 30.8).abs() < 0.02 && body.pose.position.x == x)
+        };
+        assert!(viewer.until(lies), "{what}: {:?}", viewer.client.body(ball));
+    };
+    rests(&mut viewer, 1.0, "a ball comes to rest on it");
+
+    // Whoever takes over has it, too.
+    world.wait("everybody to be protected", |stats| stats.nodes.iter().all(|node| node.killable));
+    assert_eq!(viewer.ask(|client| client.kill(1)), Ok(None));
+    world.wait("it to be back", |stats| stats.nodes[1].alive && stats.nodes[1].epoch == 2);
+    rests(&mut viewer, 2.0, "on the server that took over");
+
+    // Regions drawn anew: the two change places, by boxes that reach to infinity.
+    let drawn = |client: &Client, turned: bool| -> Vec<RegionBox> {
+        let region = |id: RegionId| if turned { RegionId(1 - id.0) } else { id };
+        let boxes = client.map().iter().flat_map(|(id, boxes)| boxes.iter().map(move |bounds| (*id, *bounds)));
+        boxes.map(|(id, bounds)| RegionBox { region: region(id), bounds }).collect()
+    };
+    let before = drawn(&viewer.client, false);
+    let turned = drawn(&viewer.client, true);
+    assert_eq!(viewer.ask(|client| client.draw_regions(turned.clone(), RegionId(0))), Ok(None));
+    let is = |expected: &[RegionBox], client: &Client| {
+        let now = drawn(client, false);
+        now.len() == expected.len() && expected.iter().all(|one| now.contains(one))
+    };
+    assert!(viewer.until(|client| is(&turned, client)), "{:?} became {:?}", before, viewer.client.map());
+    let lost = vec![RegionBox { region: RegionId(0), bounds: Aabb::EVERYTHING }];
+    let refused = viewer.ask(|client| client.draw_regions(lost, RegionId(0))).unwrap_err();
+    assert!(refused.contains("no place any more"), "{refused}");
+    let narrow = Aabb::new(Vec3::splat(-1.0), Vec3::splat(1.0));
+    let mut boxes = vec![RegionBox { region: RegionId(0), bounds: narrow }];
+    boxes.extend(drawn(&viewer.client, false));
+    let refused = viewer.ask(|client| client.draw_regions(boxes, RegionId(0))).unwrap_err();
+    assert!(refused.contains("must be at least"), "{refused}");
+
+    // It goes again, also while time stands still; what the description has stays.
+    assert_eq!(viewer.ask(|client| client.pause(true)), Ok(None));
+    assert_eq!(viewer.ask(|client| client.despawn(nid)), Ok(Some(nid)));
+    assert!(viewer.until(|client| client.statics().len() == described), "it is gone");
+    assert!(viewer.ask(|client| client.despawn(nid)).unwrap_err().contains("no static"));
+    assert_eq!(viewer.ask(|client| client.pause(false)), Ok(None));
+    assert_eq!(viewer.ask(|client| client.place_static(slab(0.0))).map(|nid| nid.is_some()), Ok(true));
+    assert_eq!(viewer.ask(Client::reset), Ok(None));
+    assert!(viewer.until(|client| client.era() == Some(2) && client.statics().len() == described));
+    let far = StaticSpawn::new(Shape::ball(1.0), Pose::at(Vec3::X * 1e6));
+    let refused = viewer.ask(|client| client.place_static(far)).unwrap_err();
+    assert!(refused.contains("outside the world"), "{refused}");
     world.stop();
 }
 

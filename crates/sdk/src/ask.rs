@@ -1,8 +1,8 @@
 //! Commands and questions, one method each.
 
 use nimbus_client::{
-    Answered, AskError, BodyCard, FromClient, Hit, Hits, NearestBody, Overlapping, Query, QueryAnswer, QueryFilter,
-    Spawn,
+    Answered, AskError, Authority, BodyCard, FromClient, Hit, Hits, NearestBody, Overlapping, Query, QueryAnswer,
+    QueryFilter, Spawn,
 };
 use nimbus_model::{JointDesc, Nid, Pose, Shape, Vec3};
 
@@ -69,7 +69,7 @@ impl Connection {
     /// Asks several questions at once, of the bodies that the filter admits. All are answered for the same places; the
     /// answer says how old these are.
     pub async fn query(&self, queries: Vec<Query>, filter: QueryFilter) -> Result<Hits, AskError> {
-        match self.command(FromClient::Query { queries, filter }).await? {
+        match self.command(FromClient::Query { queries, filter, authority: Authority::Gateway }).await? {
             Answered::Hits(hits) => Ok(hits),
             other => Err(unexpected(&other)),
         }

@@ -63,7 +63,8 @@ impl Shared {
         }
         let greeting = (state.session.is_live() && !was_live).then(|| state.session.subscription());
         let commands = greeting.into_iter().flatten();
-        let texts = commands.filter_map(|command| state.session.ask(&command, now).ok()).map(|(_, text)| text).collect();
+        let texts =
+            commands.filter_map(|command| state.session.ask(&command, now).ok()).map(|(_, text)| text).collect();
         self.told(state);
         texts
     }

@@ -7,6 +7,15 @@ use crate::tree::{DEPTH_MAX, LEAVES_MAX, MapError, Piece};
 
 /// Cuts space so that each leaf lies in one region: that of the first box that holds it, or the default.
 pub(crate) fn cut(boxes: &[RegionBox], default: RegionId) -> Result<Vec<Piece>, LayoutError> {
+    let infinite = |drawn: &RegionBox| !drawn.bounds.min.is_finite() || !drawn.bounds.max.is_finite();
+    if let Some(index) = boxes.iter().position(infinite) {
+        return Err(LayoutError::BoxNotFinite { index });
+    }
+    cut_open(boxes, default)
+}
+
+/// The same with boxes that may reach to infinity, as those of a map do.
+pub(crate) fn cut_open(boxes: &[RegionBox], default: RegionId) -> Result<Vec<Piece>, LayoutError> {
     if boxes.len() > BOXES_MAX {
         return Err(LayoutError::TooManyBoxes { count: boxes.len() });
     }
@@ -31,7 +40,7 @@ pub(crate) fn cut(boxes: &[RegionBox], default: RegionId) -> Result<Vec<Piece>, 
 }
 
 fn check(index: usize, bounds: &Aabb) -> Result<(), LayoutError> {
-    if !bounds.min.is_finite() || !bounds.max.is_finite() {
+    if bounds.min.is_nan() || bounds.max.is_nan() {
         return Err(LayoutError::BoxNotFinite { index });
     }
     for (i, axis) in AXIS_NAMES.into_iter().enumerate() {

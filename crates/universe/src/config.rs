@@ -149,6 +149,10 @@ pub struct Outcome {
     pub plans: u64,
     /// How often a region got a place or lost it.
     pub resizes: u64,
+    /// How often statics were put into the world or taken out of it.
+    pub statics: u64,
+    /// How often a client drew the regions anew.
+    pub redraws: u64,
     /// Promises that became void, in order of time; only the first few thousand are kept.
     pub breaches: Vec<Breach>,
     /// What began and ceased to touch, and which server said so, in the order in which they said it: of one server

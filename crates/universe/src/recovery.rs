@@ -141,7 +141,7 @@ impl Recovery {
     /// A change of the whole world was announced.
     pub(crate) fn announce(&mut self, change: &Change) {
         if let Change::Load { at, .. } = change {
-            self.announced.retain(|earlier| !matches!(earlier, Change::Map(map) if map.effective() >= *at));
+            self.announced.retain(|earlier| matches!(earlier, Change::Load { .. }) || earlier.at() < *at);
         }
         self.announced.push(change.clone());
     }

@@ -2,6 +2,7 @@
 
 mod blows;
 mod coordination;
+mod edits;
 mod hosting;
 mod partitions;
 
@@ -9,7 +10,7 @@ use cpu_time::ThreadTime;
 use nimbus_client::Client;
 use nimbus_control::{LoadReport, PlannerConfig};
 use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
-use nimbus_model::{ClientId, Mixer, Nid, RegionId, Rng, Tick, Vec3, World};
+use nimbus_model::{ClientId, Mixer, Nid, Placed, RegionId, Rng, Tick, Vec3, World};
 use nimbus_node::{Change, Event, EventKind, Horizon, Node, NodeConfig, Phase, Policy};
 use nimbus_scenes::SceneParams;
 use nimbus_space::PartitionMap;
@@ -66,6 +67,8 @@ pub struct Universe {
     world: Arc<World>,
     era: u16,
     map: PartitionMap,
+    /// The newest statics that were announced, where nobody else keeps them.
+    placed: Arc<Placed>,
     nodes: Vec<Node>,
     gateway: Vec<Gateway>,
     clients: Vec<Client>,
@@ -190,6 +193,7 @@ impl Universe {
             world,
             era: 1,
             map,
+            placed: Arc::default(),
             nodes,
             gateway,
             rng,
@@ -473,6 +477,10 @@ impl Universe {
         let process = self.process_of(from);
         for frame in &outputs.frames {
             self.post(from, process, frame.to, &frame.encode().into());
+        }
+        for (client, seq, request) in outputs.requests {
+            let outcome = self.grant(request);
+            self.gateway[g].answer(client, seq, outcome);
         }
         for (client, message) in outputs.messages {
             if client.0 >= self.config.clients {

@@ -109,6 +109,7 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
         Planted::LateAnswers | Planted::AnswersWithoutUnderWay => unreachable!("not in the list"),
         // What there is to lose in these is a game's, and so is the rule: see `game.rs`, here and in `crates/node/tests`.
         Planted::ForgottenKeepsakes | Planted::EagerEvents => &[],
+        Planted::DeafToStatics => &["one build"],
     }
 }
 

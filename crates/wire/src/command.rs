@@ -1,6 +1,6 @@
 //! What clients ask the world to do.
 
-use nimbus_model::{BodyDesc, ClientId, JointDesc, Motion, Nid, RegionId, Tick, Vec3};
+use nimbus_model::{BodyDesc, ClientId, JointDesc, Motion, Nid, Pose, RegionId, Tick, Vec3};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -56,6 +56,33 @@ pub enum Command {
         #[serde(with = "serde_bytes")]
         payload: Vec<u8>,
     },
+    /// Give a body another velocity; what is not named stays.
+    Turn {
+        /// Which.
+        nid: Nid,
+        /// m/s.
+        linear: Option<Vec3>,
+        /// rad/s.
+        angular: Option<Vec3>,
+    },
+    /// Move a kinematic body to a place, evenly.
+    Steer {
+        /// Which.
+        nid: Nid,
+        /// Where to.
+        pose: Pose,
+        /// In how many ticks from when it begins.
+        ticks: u32,
+    },
+}
+
+/// Where a kinematic body is on its way to. It goes with the body from server to server.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Course {
+    /// Where it is to be.
+    pub pose: Pose,
+    /// After this tick.
+    pub until: Tick,
 }
 
 /// No anchor of a joint that is asked for lies further from its body's centre, metres.
@@ -66,7 +93,11 @@ impl Command {
     pub fn target(&self) -> Option<Nid> {
         match self {
             Command::Spawn { .. } => None,
-            Command::Push { nid, .. } | Command::Despawn { nid } | Command::Join { one: nid, .. } => Some(*nid),
+            Command::Push { nid, .. }
+            | Command::Despawn { nid }
+            | Command::Join { one: nid, .. }
+            | Command::Turn { nid, .. }
+            | Command::Steer { nid, .. } => Some(*nid),
             Command::Game { nid, .. } => Some(*nid),
         }
     }

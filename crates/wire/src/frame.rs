@@ -250,7 +250,8 @@ mod tests {
     use crate::ask::{LaneMarks, Part, PartAnswer, UNDER_WAY_ANSWERS_MAX, Unanswered, UnderWay};
     use crate::client::{Hit, QUERIES_MAX, Query, QueryFilter};
     use crate::{
-        AuraSize, Breach, Claim, CommandRef, Factor, PIECE_BYTES_MAX, Piece, PieceKind, SeamTotals, Transfer, Transit,
+        AuraSize, Breach, Claim, CommandRef, Course, Factor, PIECE_BYTES_MAX, Piece, PieceKind, SeamTotals, Transfer,
+        Transit,
     };
     use nimbus_model::{ClientId, Nid, Pose, Quat, Shape, Vec3, Velocity};
     use proptest::prelude::*;
@@ -307,6 +308,7 @@ mod tests {
                 obeyed: vec![(Nid(1), vec![CommandRef { gateway: GatewayId(0), client: ClientId(3), sequence: 9 }])],
                 returned: None,
                 keepsakes: Vec::new(),
+                courses: vec![(Nid(1), Course { pose: Pose::IDENTITY, until: Tick(9) })],
             };
             let lane = LaneFrame { ack: 3, first: 4, items: vec![(Tick(7), Item::Transfer(transfer))] };
             let sent = frame(Content::Lane(lane));

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::aura::Aura;
-use crate::command::{CommandRef, Linkage, Order, Outcome};
+use crate::command::{CommandRef, Course, Linkage, Order, Outcome};
 use crate::deed::Deed;
 
 /// One body of a transfer with the epoch its new owner will hold it under.
@@ -63,6 +63,8 @@ pub struct Transfer {
     pub returned: Option<Refusal>,
     /// What a game keeps with bodies of the group.
     pub keepsakes: Vec<(Nid, Keepsake)>,
+    /// Where kinematic bodies of the group are on their way to.
+    pub courses: Vec<(Nid, Course)>,
 }
 
 /// What travels on ordered lanes.

@@ -201,12 +201,12 @@ fn approximate_bytes(item: &Item) -> usize {
         Item::Transfer(transfer) => {
             let obeyed: usize = transfer.obeyed.iter().map(|(_, obeyed)| 16 + 16 * obeyed.len()).sum();
             let kept: usize = transfer.keepsakes.iter().map(|(_, kept)| 16 + kept.state.bytes().len()).sum();
-            64 + transfer.payload.len() + 12 * transfer.claims.len() + obeyed + kept
+            64 + transfer.payload.len() + 12 * transfer.claims.len() + obeyed + kept + 48 * transfer.courses.len()
         }
         Item::Hosted { desc, .. } => approximate_body_bytes(desc),
         Item::Order(order) => match &order.command {
             Command::Spawn { desc, .. } => approximate_body_bytes(desc),
-            Command::Push { .. } | Command::Despawn { .. } => 64,
+            Command::Push { .. } | Command::Despawn { .. } | Command::Turn { .. } | Command::Steer { .. } => 64,
             Command::Join { .. } => 256,
             Command::Game { payload, .. } => 64 + payload.len(),
         },

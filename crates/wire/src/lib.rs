@@ -20,7 +20,7 @@ pub mod stream;
 
 pub use aura::{AURAS_PER_FRAME, Aura, AuraFrame};
 pub use breach::{Breach, Factor};
-pub use command::{ANCHOR_M_MAX, Command, CommandRef, Linkage, Order, Outcome, Sighting, join_problem};
+pub use command::{ANCHOR_M_MAX, Command, CommandRef, Course, Linkage, Order, Outcome, Sighting, join_problem};
 pub use deed::{Act, Deed};
 pub use frame::{Address, Content, DecodeError, FRAME_BYTES_MAX, Frame, GatewayId, LaneFrame};
 pub use item::{Claim, Item, Refusal, Transfer};

@@ -26,6 +26,8 @@ export type Shape =
   | { "height-field": { rows: number; columns: number; heights: number[]; scale: Vec3 } };
 
 export interface StaticBody {
+  /** Servers of an older release do not say. */
+  nid?: string;
   shape: Shape;
   position: Vec3;
   rotation: Quat;
@@ -35,6 +37,14 @@ export interface StaticBody {
 export interface RegionBox {
   min: (number | null)[];
   max: (number | null)[];
+}
+
+/** What the servers promise. */
+export interface Tolerances {
+  /** Metres a second. */
+  speed: number;
+  latency_ms: number;
+  frame_ms: number;
 }
 
 export interface Region {
@@ -54,6 +64,8 @@ export interface NodeStats {
   ghosts: number;
   breaches: number;
   late_ticks: number;
+  /** How far it is from the common time. */
+  skew_ms?: number;
   /** Which life of its region it is. */
   epoch: number;
   alive: boolean;
@@ -162,11 +174,25 @@ export interface Hits {
   answers: QueryAnswer[];
 }
 
+export interface WorldMessage {
+  type: "world";
+  era: number;
+  name: string;
+  about: string;
+  tick_hz: number;
+  kill_box?: RegionBox;
+  gravity?: Vec3;
+  tolerances?: Tolerances;
+  radius_max?: number;
+  statics: StaticBody[];
+}
+
 export type Inbound =
   | { type: "welcome"; protocol: number; client: number; role?: string; scenes: SceneInfo[] }
   | { type: "ticket"; token: string }
   | { type: "gateways"; at: string[] }
-  | { type: "world"; era: number; name: string; about: string; tick_hz: number; kill_box?: RegionBox; statics: StaticBody[] }
+  | WorldMessage
+  | { type: "statics"; added: StaticBody[]; removed: string[] }
   | { type: "map"; epoch: number; regions: Region[] }
   | { type: "shape"; id: number; shape: Shape }
   | { type: "clock"; paused: boolean; speed: number }
@@ -184,6 +210,8 @@ export type Joint = { kind: string | Record<string, unknown>; anchor_a: Anchor; 
 
 /** A body that is asked for. */
 export interface Spawn {
+  /** Dynamic unless said otherwise. */
+  kind?: "dynamic" | "kinematic";
   shape: Shape;
   position: Vec3;
   velocity: Vec3;
@@ -206,7 +234,14 @@ export type Command =
   | { type: "overlays"; on: OverlayName[] }
   | { type: "inspect"; nid: string }
   | { type: "kill"; server: number }
-  | { type: "query"; queries: Query[]; filter?: QueryFilter };
+  | { type: "query"; queries: Query[]; filter?: QueryFilter }
+  | { type: "velocity"; nid: string; linear?: Vec3; angular?: Vec3 }
+  | { type: "target"; nid: string; position: Vec3; rotation?: Quat; ticks: number }
+  | { type: "static"; shape: Shape; position: Vec3; rotation?: Quat; friction?: number; restitution?: number }
+  | { type: "regions"; boxes: DrawnBox[]; rest: number };
+
+/** A box that a person gives to a region. */
+export type DrawnBox = RegionBox & { region: number };
 
 const REQUIRED: Record<string, (message: Record<string, unknown>) => boolean> = {
   welcome: (m) => Array.isArray(m.scenes),
@@ -218,8 +253,9 @@ const REQUIRED: Record<string, (message: Record<string, unknown>) => boolean> = 
   clock: (m) => typeof m.paused === "boolean",
   stats: (m) => typeof m.tick === "number" && Array.isArray(m.nodes),
   body: (m) => typeof m.nid === "string" && Array.isArray(m.history) && typeof m.desc === "object" && m.desc !== null,
-  hits: (m) => Array.isArray(m.answers),
+  hits: (m) => typeof m.tick === "number" && Array.isArray(m.answers),
   breaches: (m) => Array.isArray(m.recent),
+  statics: (m) => Array.isArray(m.added) && Array.isArray(m.removed),
   done: () => true,
   refused: () => true,
 };

@@ -52,6 +52,21 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+group("a connection with several gateways", () => {
+  test("tries each of them at once, and only then waits", () => {
+    const three = ["ws://one/ws", "ws://two/ws", "ws://three/ws"];
+    const connection = new Link(new Gateways(three, () => null, () => 0.5), { text() {}, binary() {}, changed() {} });
+    connection.open();
+    const pauses = [0, 1, 2, 3].map(() => {
+      newest().die();
+      const pause = connection.state.kind === "lost" ? connection.state.retryAt - Date.now() : -1;
+      vi.advanceTimersByTime(pause);
+      return pause;
+    });
+    expect(pauses).toEqual([50, 50, 500, 50]);
+  });
+});
+
 group("a connection", () => {
   test("is live from the first message and hands messages on", () => {
     const { connection, heard } = setup();

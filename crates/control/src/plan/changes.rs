@@ -1,5 +1,7 @@
 //! Changes of the whole world become what is in force, once nobody can need to be told of them any more.
 
+use std::sync::Arc;
+
 use super::Plan;
 use crate::change::Change;
 
@@ -28,8 +30,10 @@ impl Plan<'_> {
                 self.roster.era = era;
                 self.roster.world = world;
                 self.roster.map = map;
+                self.roster.placed = Arc::default();
             }
             Change::Map(map) => self.roster.map = map,
+            Change::Statics { placed, .. } => self.roster.placed = placed,
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::roster::{Birth, Region, Role};
 use crate::timeline::{PACE_PERMILLE, Timeline};
 use crate::validity::check_name;
 
+/// Changes of statics that may be announced at once: each has all statics in it.
+const STATICS_UNDER_WAY_MAX: usize = 8;
+
 impl Plan<'_> {
     /// Carries out what was ordered, in the order in which it was.
     pub(super) fn carry_out_orders(&mut self) {
@@ -58,6 +61,26 @@ impl Plan<'_> {
                 self.announce_map(map.map_err(|error| OrderError::Map(error.to_string()))?)
             }
             Order::Load { world, map } => self.load(world, map),
+            Order::Regions { boxes, rest } => {
+                let map = self.roster.newest_map().redraw(boxes, *rest, effective);
+                let map = map.map_err(|error| OrderError::Map(error.to_string()))?;
+                self.check_regions(&map)?;
+                self.announce_map(map)
+            }
+            Order::Statics(placed) => {
+                let (era, newest) = self.roster.newest_placed();
+                if placed.revision != newest.revision + 1 {
+                    return Err(OrderError::Invalid("other statics were put in meanwhile; try again".to_owned()));
+                }
+                if let Some(problem) = placed.problem() {
+                    return Err(OrderError::Invalid(problem));
+                }
+                let statics = |change: &&Change| matches!(change, Change::Statics { .. });
+                if self.roster.changes.iter().filter(statics).count() >= STATICS_UNDER_WAY_MAX {
+                    return Err(OrderError::TooManyChanges);
+                }
+                self.announce(Change::Statics { at: effective, era, placed: Arc::clone(placed) })
+            }
             Order::Pace(permille) => {
                 if !PACE_PERMILLE.contains(permille) {
                     let (least, most) = (PACE_PERMILLE.start(), PACE_PERMILLE.end());

@@ -15,7 +15,7 @@ pub(crate) const ROUND_MS: u64 = 20;
 pub(crate) fn genesis(regions: u16) -> Genesis {
     let map = PartitionMap::from_layout(&Layout::columns(regions, 10.0)).expect("a plain layout");
     let (cluster, world, spare) = ("test".into(), "rain".into(), Vec::new());
-    Genesis { cluster, world, map: Arc::new(map), spare, tick_hz: 60, standing: Beginning::NEW }
+    Genesis { cluster, world, map: Arc::new(map), spare, tick_hz: 60, standing: Beginning::NEW, placed: Arc::default() }
 }
 
 pub(crate) fn config(regions: u16, nodes_wanted: usize) -> Config {

@@ -8,7 +8,7 @@ use nimbus_control::{
     Birth, Change, Config, Coordinator, Departure, Fence, FromCoordinator, Incarnation, Input, Note, Order, OrderError,
     Output, Planted, Refusal, Role, Roster, RosterError, Standing, StoreProblem, ToCoordinator,
 };
-use nimbus_model::{RegionId, Tick};
+use nimbus_model::{Aabb, BodyDesc, Placed, Pose, RegionBox, RegionId, Shape, Tick, Vec3, World};
 use std::sync::Arc;
 
 fn told_rosters(desk: &Desk) -> Vec<u64> {
@@ -579,6 +579,62 @@ fn regions_without_a_place_are_served_and_get_one_by_order() {
     let roster = desk.roster();
     assert_eq!((roster.map.regions(), roster.regions.len()), (&[RegionId(0)][..], 3));
     assert!(roster.regions.values().all(|region| region.lost.is_none() && region.epoch == 1));
+}
+
+#[test]
+fn statics_are_announced_like_a_partition_and_go_with_a_load() {
+    let mut desk = Desk::started(config(2, 2), 2);
+    desk.run(2_000);
+    let world = World::new("rain");
+    let slab = || BodyDesc::fixed(Shape::cuboid(1.0, 1.0, 1.0));
+    let more = |placed: &Placed| placed.with(&world, 1, slab(), Pose::IDENTITY).unwrap().0;
+    let one = more(&Placed::default());
+    assert_eq!(desk.order(Order::Statics(Arc::new(one.clone()))), Some(Ok(())));
+    let stale = Some(Err(OrderError::Invalid("other statics were put in meanwhile; try again".to_owned())));
+    assert_eq!(desk.order(Order::Statics(Arc::new(one.clone()))), stale, "not made from the newest");
+    let mut broken = more(&one);
+    broken.statics.reverse();
+    assert!(matches!(desk.order(Order::Statics(Arc::new(broken))), Some(Err(OrderError::Invalid(_)))));
+    assert_eq!(desk.order(Order::Statics(Arc::new(more(&one)))), Some(Ok(())));
+    assert_eq!(desk.roster().placed, Arc::default(), "not before every server has it");
+    desk.run(4_000);
+    let roster = desk.roster();
+    assert_eq!((roster.placed.revision, roster.placed.statics.len(), roster.changes.len()), (2, 2, 0));
+    assert_eq!(Roster::decode(&roster.encode()), Ok(roster.clone()));
+
+    let mut newest = (*roster.placed).clone();
+    let outcomes: Vec<_> = (0..12)
+        .map(|_| {
+            newest = more(&newest);
+            desk.order(Order::Statics(Arc::new(newest.clone())))
+        })
+        .collect();
+    let taken = outcomes.iter().take_while(|outcome| **outcome == Some(Ok(()))).count();
+    assert_eq!((taken, &outcomes[taken]), (8, &Some(Err(OrderError::TooManyChanges))));
+    let order = Order::Load { world: "domino".into(), map: genesis(2).map };
+    assert_eq!(desk.order(order), Some(Ok(())));
+    assert_eq!(desk.roster().newest_placed(), (2, Arc::default()));
+    desk.run(6_000);
+    assert_eq!((desk.roster().era, desk.roster().placed.clone()), (2, Arc::default()));
+}
+
+#[test]
+fn regions_are_drawn_anew_unless_somebody_would_be_lost() {
+    let mut desk = Desk::started(config(3, 2), 2);
+    desk.run(2_000);
+    let slab = |region: u16, low: f32, high: f32| {
+        let bounds = Aabb::new(Vec3::NEG_INFINITY.with_x(low), Vec3::INFINITY.with_x(high));
+        RegionBox { region: RegionId(region), bounds }
+    };
+    let boxes = vec![slab(2, f32::NEG_INFINITY, -9.0), slab(1, -9.0, 9.0)];
+    assert_eq!(desk.order(Order::Regions { boxes: boxes.clone(), rest: RegionId(0) }), Some(Ok(())));
+    desk.run(4_000);
+    let map = desk.roster().map.clone();
+    assert_eq!([-50.0, 0.0, 50.0].map(|x| map.region_at(Vec3::X * x).0), [2, 1, 0]);
+    let lost = desk.order(Order::Regions { boxes: boxes.clone(), rest: RegionId(1) });
+    assert!(matches!(&lost, Some(Err(OrderError::Map(why))) if why.contains("no place any more")), "{lost:?}");
+    let unserved = [vec![slab(9, 0.0, 5.0)], boxes].concat();
+    assert_eq!(desk.order(Order::Regions { boxes: unserved, rest: RegionId(0) }), Some(Err(OrderError::OtherRegions)));
 }
 
 #[test]

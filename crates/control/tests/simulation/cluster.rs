@@ -298,6 +298,7 @@ impl Cluster {
             spare: Vec::new(),
             tick_hz: 60,
             standing: Beginning::NEW,
+            placed: Arc::default(),
         };
         let config = Config {
             // Clocks of two machines differ a little.

@@ -1,10 +1,10 @@
 //! What clients send, and what is sent to clients.
 
-use nimbus_model::{BodyKind, ClientId, Rng};
+use nimbus_model::{Aabb, BodyKind, ClientId, RegionBox, Rng};
 use nimbus_wire::client::bodies::{self, Bodies, BodiesError, Create};
 use nimbus_wire::client::{
-    Authority, ClientRole, FromClient, Hit, Hits, Overlapping, Overlay, Query, QueryAnswer, QueryFilter, SceneInfo, Spawn,
-    ToClient, Watch,
+    Authority, ClientRole, FromClient, Hit, Hits, Overlapping, Overlay, Query, QueryAnswer, QueryFilter, SceneInfo,
+    Spawn, StaticSpawn, ToClient, Watch,
 };
 
 use super::parts::{self, joint, pose, region, several, shape, tick, vector};
@@ -15,7 +15,7 @@ pub(super) fn from_client(rng: &mut Rng) -> Vec<u8> {
         return swollen(rng);
     }
     let seq = rng.chance(0.5).then(|| rng.below(1_000));
-    let command = match rng.below(15) {
+    let command = match rng.below(19) {
         0..3 => FromClient::Spawn(Spawn::new(shape(rng), vector(rng), vector(rng))),
         3 => FromClient::Impulse { nid: parts::nid(rng), impulse: vector(rng) },
         4 => FromClient::Despawn { nid: parts::nid(rng) },
@@ -24,8 +24,18 @@ pub(super) fn from_client(rng: &mut Rng) -> Vec<u8> {
         7 => FromClient::Step { ticks: 60 },
         10 => FromClient::Kill { server: 3 },
         11..13 => questions(rng),
-        13 => FromClient::Watch(Watch { packed: rng.chance(0.5), ..Watch::around(vector(rng), 50.0) }),
+        17 => FromClient::Watch(Watch { packed: rng.chance(0.5), ..Watch::around(vector(rng), 50.0) }),
         8 => FromClient::Overlays { on: Overlay::ALL.to_vec() },
+        13 => FromClient::Velocity { nid: parts::nid(rng), linear: Some(vector(rng)), angular: Some(vector(rng)) },
+        14 => FromClient::Target { nid: parts::nid(rng), pose: pose(rng), ticks: 60 },
+        15 => FromClient::Static(StaticSpawn::new(shape(rng), pose(rng))),
+        16 => FromClient::Regions {
+            boxes: several(rng, 4, |rng| {
+                let (one, two) = (vector(rng), vector(rng));
+                RegionBox { region: region(rng), bounds: Aabb::new(one.min(two), one.max(two)) }
+            }),
+            rest: region(rng),
+        },
         _ => FromClient::Speed { factor: 0.5 },
     };
     command.to_text(seq).into_bytes()

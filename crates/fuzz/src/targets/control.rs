@@ -104,6 +104,7 @@ fn some_roster(rng: &mut Rng) -> Roster {
         map: Arc::new(map),
         changes: Vec::new(),
         timeline: Some(Timeline::new(1 << 50, 60)),
+        placed: Arc::new(servers::some_placed(rng)),
     }
 }
 

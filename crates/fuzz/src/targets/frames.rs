@@ -7,9 +7,9 @@ use nimbus_model::{
 use nimbus_wire::ask::{Ask, LaneMarks, Lowest, Part, PartAnswer, Reply, Unanswered, UnderWay};
 use nimbus_wire::client::{FromClient, Hit, NearestBody};
 use nimbus_wire::{
-    Act, Address, Aura, AuraFrame, AuraSize, Breach, Claim, Command, Commit, Content, Deed, Factor, Frame, GatewayId,
-    Item, Kept, LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Records, SeamReport, SeamTotals, Sighting,
-    Transfer, Transit, encode_group,
+    Act, Address, Aura, AuraFrame, AuraSize, Breach, Claim, Command, Commit, Content, Course, Deed, Factor, Frame,
+    GatewayId, Item, Kept, LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Records, SeamReport, SeamTotals,
+    Sighting, Transfer, Transit, encode_group,
 };
 use std::sync::Arc;
 
@@ -49,6 +49,7 @@ fn item(rng: &mut Rng) -> Item {
             obeyed: several(rng, 3, |rng| (nid(rng), several(rng, 3, asked_by))),
             returned: None,
             keepsakes: several(rng, 2, |rng| (nid(rng), keepsake(rng))),
+            courses: several(rng, 2, |rng| (nid(rng), Course { pose: pose(rng), until: tick(rng) })),
         }),
         2 => Item::Order(Order { by: asked_by(rng), hops: rng.below(8) as u8, command: command(rng) }),
         3 => Item::Rests(several(rng, 6, aura)),
@@ -88,10 +89,12 @@ fn act(rng: &mut Rng) -> Act {
 }
 
 fn command(rng: &mut Rng) -> Command {
-    match rng.below(4) {
+    match rng.below(6) {
         0 => Command::Spawn { desc: Arc::new(desc(rng)), motion: motion(rng) },
         1 => Command::Push { nid: nid(rng), impulse: vector(rng) },
         2 => Command::Game { nid: nid(rng), payload: several(rng, 40, |rng| rng.next_u64() as u8) },
+        3 => Command::Turn { nid: nid(rng), linear: Some(vector(rng)), angular: None },
+        4 => Command::Steer { nid: nid(rng), pose: pose(rng), ticks: rng.below(99) as u32 },
         _ => Command::Join { one: nid(rng), two: nid(rng), joint: joint(rng) },
     }
 }

@@ -1,13 +1,13 @@
 //! What servers write down: ticks, snapshots and maps.
 
-use nimbus_model::{BodyDesc, Layout, Mixer, Pose, RegionId, Rng, Shape, Tick, Vec3, Velocity, World, coding};
+use nimbus_model::{BodyDesc, Layout, Mixer, Placed, Pose, RegionId, Rng, Shape, Tick, Vec3, Velocity, World, coding};
 use nimbus_node::{Change, Factor, Input, Node, NodeConfig, Part, TickLog};
 use nimbus_physics::PhysicsWorld;
 use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, Item};
 use std::sync::{Arc, LazyLock};
 
-use super::parts::{desc, motion, nid, region, several, tick};
+use super::parts::{desc, motion, nid, pose, region, several, tick};
 use crate::Verdict;
 
 pub(super) fn tick_log(bytes: &[u8]) -> Verdict {
@@ -58,12 +58,21 @@ pub(super) fn some_world(rng: &mut Rng) -> World {
     world
 }
 
+pub(super) fn some_placed(rng: &mut Rng) -> Placed {
+    let world = World::new("placed");
+    (0..rng.below(3)).fold(Placed::default(), |placed, _| {
+        let slab = BodyDesc::fixed(Shape::cuboid(1.0, 0.5, 1.0));
+        placed.with(&world, 1, slab, pose(rng)).map_or(placed, |(next, _)| next)
+    })
+}
+
 pub(super) fn some_log(rng: &mut Rng) -> TickLog {
-    let inputs = several(rng, 6, |rng| match rng.below(6) {
+    let inputs = several(rng, 6, |rng| match rng.below(7) {
         0 => Input::Ack { from: Address::Region(region(rng)), upto: rng.below(99) },
         1 => Input::Measured { factor: Factor::Latency, value: 9.5 },
         2 => Input::Force { nids: several(rng, 9, nid), to: region(rng) },
         3 => Input::Change(Change::Map(some_map(rng))),
+        5 => Input::Announced(Change::Statics { at: tick(rng), era: 1, placed: Arc::new(some_placed(rng)) }),
         4 => {
             let world = some_world(rng);
             Input::Change(Change::Load { at: tick(rng), era: 2, world: Arc::new(world), map: some_map(rng) })

@@ -165,7 +165,7 @@ fn the_shell_is_asked_for_what_only_it_can_do() {
     ];
     let expected: Vec<_> = requests.into_iter().zip(1..).map(|(request, seq)| (viewer, Some(seq), request)).collect();
     assert_eq!(stage.requests, expected);
-    stage.gateway.answer(viewer, Some(1), Ok(()));
+    stage.gateway.answer(viewer, Some(1), Ok(None));
     stage.gateway.answer(viewer, Some(4), Err("not now".to_owned()));
     stage.tick();
     let answers = stage.client(viewer).take_answers();

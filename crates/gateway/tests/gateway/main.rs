@@ -2,6 +2,7 @@
 
 mod asking;
 mod bodies;
+mod building;
 mod commands;
 mod convergence;
 mod frames;

@@ -89,7 +89,8 @@ impl RoleArgs {
                 let access = run::access(described.secret.as_deref(), described.anonymous)?;
                 let listening = Web::listen(address.ip(), address.port())?;
                 let gateway = GatewayProcess::start(&described.setup, &name, token)?;
-                let web = listening.serve(gateway.handle(), access);
+                let gateways = described.http.values().copied().collect();
+                let web = listening.serve_among(gateway.handle(), access, gateways);
                 tell(format!("open http://{}/", web.address()));
                 let outcome = gateway.run(ends);
                 web.stop();

@@ -1,9 +1,10 @@
 //! What gateways ask of the coordinator for their clients: another world, a pause, a step, another pace.
 
 use nimbus_gateway::Request;
-use nimbus_model::ClientId;
+use nimbus_model::{BodyDesc, ClientId, Nid, Pose, RegionBox, RegionId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::council::{Answer, Wish};
@@ -17,7 +18,7 @@ const UNDER_WAY_MAX: usize = 16;
 const NAME_BYTES_MAX: usize = 64;
 
 /// A wish as it goes to the coordinator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Ask {
     /// Load the present world again.
     Reset,
@@ -29,6 +30,12 @@ pub enum Ask {
     Step(u32),
     /// Run at this speed, thousandths of real time.
     Speed(u32),
+    /// Put a static into the world.
+    PlaceStatic(Arc<BodyDesc>, Pose),
+    /// Take one out again.
+    RemoveStatic(Nid),
+    /// Draw the regions anew.
+    Regions(Vec<RegionBox>, RegionId),
 }
 
 impl Ask {
@@ -40,6 +47,9 @@ impl Ask {
             Request::Pause(paused) => Ask::Pause(paused),
             Request::Step(ticks) => Ask::Step(ticks),
             Request::Kill(_) => return Err("processes of a cluster are killed by whoever runs them".to_owned()),
+            Request::PlaceStatic(desc, pose) => Ask::PlaceStatic(desc, pose),
+            Request::RemoveStatic(nid) => Ask::RemoveStatic(nid),
+            Request::Regions(boxes, rest) => Ask::Regions(boxes, rest),
             Request::Speed(factor) => {
                 let factor = if factor.is_finite() { factor } else { 1.0 };
                 Ask::Speed((factor.clamp(*SPEED_RANGE.start(), *SPEED_RANGE.end()) * 1000.0).round() as u32)
@@ -74,7 +84,7 @@ impl Asks {
     }
 
     /// The coordinator has answered. None when nobody waits for it.
-    pub(super) fn close(&mut self, number: u64, outcome: Result<(), String>) -> Option<Answer> {
+    pub(super) fn close(&mut self, number: u64, outcome: Result<Option<Nid>, String>) -> Option<Answer> {
         let (client, seq, _) = self.under_way.remove(&number)?;
         Some(Answer { client, seq, outcome })
     }
@@ -95,7 +105,7 @@ mod tests {
         Wish { client: ClientId(3), seq: Some(7), request }
     }
 
-    fn said(answer: Option<Answer>) -> Option<Result<(), String>> {
+    fn said(answer: Option<Answer>) -> Option<Result<Option<Nid>, String>> {
         answer.map(|answer| {
             assert_eq!((answer.client, answer.seq), (ClientId(3), Some(7)));
             answer.outcome
@@ -107,9 +117,9 @@ mod tests {
         let mut asks = Asks::new(u64::MAX);
         let (number, ask) = asks.open(wish(Request::Speed(0.25)), Duration::ZERO).ok().unwrap();
         assert_eq!((number, ask), (0, Ask::Speed(250)));
-        assert!(asks.close(99, Ok(())).is_none());
-        assert_eq!(said(asks.close(number, Ok(()))), Some(Ok(())));
-        assert!(asks.close(number, Ok(())).is_none());
+        assert!(asks.close(99, Ok(None)).is_none());
+        assert_eq!(said(asks.close(number, Ok(Some(Nid(4))))), Some(Ok(Some(Nid(4)))));
+        assert!(asks.close(number, Ok(None)).is_none());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use nimbus_control::{
     Beginning, Config, Coordinator, Genesis, Input, Link, LoadReport, Note, Order, Output, Role as Part, Roster,
     ToCoordinator,
 };
-use nimbus_model::RegionId;
+use nimbus_model::{Nid, RegionId};
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,6 +58,7 @@ pub fn run_coordinator(
             era: restored.checkpoint.era,
             issued: restored.manifest.issued,
         }),
+        placed: Arc::new(setup.world.placed.clone()),
     };
     let config = Config {
         unix_us_at_zero: Clock::unix_us().saturating_sub(clock.now().as_micros() as u64),
@@ -229,7 +230,7 @@ impl Desk {
         }
     }
 
-    fn answer(&self, to: &ProcessName, number: u64, outcome: Result<(), String>) {
+    fn answer(&self, to: &ProcessName, number: u64, outcome: Result<Option<Nid>, String>) {
         self.mesh.send(to, Post::Answered(number, outcome).encode(), Delivery::Ordered);
     }
 
@@ -367,7 +368,7 @@ impl Desk {
                 Output::Note(note) => self.note(note, tell),
                 Output::Answer { id, result } => {
                     if let Some(petition) = self.petition.take_if(|petition| petition.is(id)) {
-                        let outcome = result.map_err(|error| error.to_string());
+                        let outcome = result.map(|()| petition.about).map_err(|error| error.to_string());
                         self.answer(&petition.from, petition.number, outcome);
                     }
                 }

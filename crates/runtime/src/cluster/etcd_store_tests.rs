@@ -30,6 +30,7 @@ fn roster(revision: u64, leader: &str) -> Roster {
         map: Arc::new(map),
         changes: Vec::new(),
         timeline: None,
+        placed: Arc::default(),
     }
 }
 

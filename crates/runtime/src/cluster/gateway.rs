@@ -50,8 +50,8 @@ pub struct GatewayProcess {
     asks: Asks,
     /// Where the gateway hears what was decided, once it has begun.
     council: Option<CouncilDesk>,
-    /// The newest world and the newest partition of it that the gateway was told.
-    told: (u16, u32),
+    /// The newest world, and the newest partition and statics of it, that the gateway was told.
+    told: (u16, u32, u32),
     /// The newest roster of which everything has been told.
     heeded: u64,
     clock: Clock,
@@ -90,7 +90,7 @@ impl GatewayProcess {
             worlds: Worlds::new(setup),
             asks: Asks::new(token),
             council: None,
-            told: (0, 0),
+            told: (0, 0, 0),
             heeded: 0,
             clock: Clock::start(),
             handle,
@@ -103,11 +103,11 @@ impl GatewayProcess {
         let Some(process) = self.member.process().filter(|_| self.events.is_some()) else { return Ok(()) };
         let world = match self.worlds.ready(&roster.world) {
             None => return Ok(()),
-            Some(Ok(world)) => world,
+            Some(Ok(world)) => world.with_placed(&roster.placed),
             Some(Err(why)) => return Err(ClusterError::World(roster.world.clone(), why)),
         };
         let Some(events) = self.events.take() else { return Ok(()) };
-        self.told = (roster.era, roster.map.epoch());
+        self.told = (roster.era, roster.map.epoch(), roster.placed.revision);
         let id = GatewayId(process.0);
         let durable = self.setup.is_durable();
         let config = GatewayConfig { id, durable, ..GatewayConfig::default() };
@@ -137,6 +137,9 @@ impl GatewayProcess {
             council: Some(council),
             kill_switch: None,
             lives: Vec::new(),
+            map: (*roster.map).clone(),
+            placed: Arc::default(),
+            placed_at: Vec::new(),
         };
         let spawned = std::thread::Builder::new().name("gateway".to_owned()).spawn(move || thread.run());
         self.thread = Some(spawned.map_err(|error| ClusterError::Io("gateway".to_owned(), error))?);
@@ -148,11 +151,14 @@ impl GatewayProcess {
         let Some(council) = &self.council else { return false };
         let upcoming = Upcoming::of(roster);
         self.worlds.keep(upcoming.worlds());
-        let present = (roster.era == self.told.0).then(|| Announced::Map(roster.map.clone()));
-        for change in present.into_iter().chain(upcoming.after(self.told.0, Tick(0))) {
+        let built = |placed| Announced::Statics { at: Tick(0), era: roster.era, placed };
+        let present =
+            (roster.era == self.told.0).then(|| [Announced::Map(roster.map.clone()), built(roster.placed.clone())]);
+        for change in present.into_iter().flatten().chain(upcoming.after(self.told.0, Tick(0))) {
             let news = match &change {
                 Announced::Load { era, .. } => *era > self.told.0,
                 Announced::Map(map) => map.epoch() > self.told.1,
+                Announced::Statics { era, placed, .. } => *era == self.told.0 && placed.revision > self.told.2,
             };
             if !news {
                 continue;
@@ -165,8 +171,12 @@ impl GatewayProcess {
                     News::Map(map)
                 }
                 Ok(Change::Load { at, era, world, map }) => {
-                    self.told = (era, map.epoch());
+                    self.told = (era, map.epoch(), 0);
                     News::Load { at, era, world, map }
+                }
+                Ok(Change::Statics { at, era, placed }) => {
+                    self.told.2 = placed.revision;
+                    News::Statics { at, era, placed }
                 }
                 Err(why) => {
                     eprintln!("nimbus: {why}");

@@ -4,7 +4,7 @@ use nimbus_control::{
     Fence, FromCoordinator, Heartbeat, Incarnation, Join, LoadReport, Refusal, RegionReport, Role as Part, Roster,
     ToCoordinator,
 };
-use nimbus_model::Tick;
+use nimbus_model::{Nid, Tick};
 use nimbus_wire::{Address, Frame, GatewayId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) enum Heard {
     /// A coordinator wants the part of a checkpoint of everything here after a tick.
     Contribute(String, Tick),
     /// The coordinator answers a wish.
-    Answered(u64, Result<(), String>),
+    Answered(u64, Result<Option<Nid>, String>),
     /// It has left, as it wanted.
     Left,
     /// Nothing that concerns others.

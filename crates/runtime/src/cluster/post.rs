@@ -1,7 +1,7 @@
 //! What goes over the mesh. Frames begin with the version of the protocol; everything else with a byte above all of those.
 
 use nimbus_control::{FromCoordinator, LoadReport, ToCoordinator};
-use nimbus_model::{Tick, coding};
+use nimbus_model::{Nid, Tick, coding};
 
 use super::asks::Ask;
 use crate::checkpoints::Filed;
@@ -38,7 +38,7 @@ pub enum Post {
     /// A gateway asks for a change of the clock or the world, under a number of its own.
     Asked(u64, Ask),
     /// The number again, and what became of it.
-    Answered(u64, Result<(), String>),
+    Answered(u64, Result<Option<Nid>, String>),
     /// The coordinator wants what every region here is after a tick, for the checkpoint of this name.
     Contribute(String, Tick),
     /// A node has written that, or could not.

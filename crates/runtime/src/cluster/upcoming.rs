@@ -1,7 +1,7 @@
 //! The world in force and what is to come, as a roster has them, for a server or gateway that may have seen some of it.
 
 use nimbus_control::{Change as Announced, Roster};
-use nimbus_model::Tick;
+use nimbus_model::{Placed, Tick};
 use nimbus_node::Change;
 use nimbus_space::PartitionMap;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ pub(super) struct Upcoming {
     pub(super) world: String,
     pub(super) era: u16,
     pub(super) map: Arc<PartitionMap>,
+    pub(super) placed: Arc<Placed>,
     changes: Vec<Announced>,
 }
 
@@ -23,6 +24,7 @@ impl Upcoming {
             world: roster.world.clone(),
             era: roster.era,
             map: roster.map.clone(),
+            placed: roster.placed.clone(),
             changes: roster.changes.clone(),
         }
     }
@@ -38,14 +40,16 @@ impl Upcoming {
             world: self.world.clone(),
             map: self.map.clone(),
         });
-        missed.into_iter().chain(self.changes[past..].iter().cloned()).collect()
+        let built = Announced::Statics { at: now.next(), era: self.era, placed: self.placed.clone() };
+        let built = (missed.is_some() && self.placed.revision > 0).then_some(built);
+        missed.into_iter().chain(built).chain(self.changes[past..].iter().cloned()).collect()
     }
 
     /// The worlds that somebody may still need.
     pub(super) fn worlds(&self) -> impl Iterator<Item = &str> {
         let loads = self.changes.iter().filter_map(|change| match change {
             Announced::Load { world, .. } => Some(world.as_str()),
-            Announced::Map(_) => None,
+            Announced::Map(_) | Announced::Statics { .. } => None,
         });
         loads.chain([self.world.as_str()])
     }
@@ -55,6 +59,9 @@ impl Upcoming {
 pub(super) fn in_full(change: &Announced, world: impl FnOnce(&str) -> Option<Made>) -> Option<Result<Change, String>> {
     match change {
         Announced::Map(map) => Some(Ok(Change::Map((**map).clone()))),
+        Announced::Statics { at, era, placed } => {
+            Some(Ok(Change::Statics { at: *at, era: *era, placed: placed.clone() }))
+        }
         Announced::Load { at, era, world: name, map } => {
             let load = |world| Change::Load { at: *at, era: *era, world, map: (**map).clone() };
             Some(world(name)?.map(load).map_err(|why| format!("the world `{name}` cannot be loaded: {why}")))
@@ -72,7 +79,7 @@ mod tests {
         let moved = first.move_cut(0, 1.0, 1.0, Tick(50)).unwrap();
         let load = |at, era| Announced::Load { at: Tick(at), era, world: format!("w{era}"), map: first.clone().into() };
         let changes = vec![Announced::Map(moved.into()), load(90, 3), load(120, 4)];
-        Upcoming { world: "w2".to_owned(), era: 2, map: first.into(), changes }
+        Upcoming { world: "w2".to_owned(), era: 2, map: first.into(), placed: Arc::default(), changes }
     }
 
     fn eras(changes: &[Announced]) -> Vec<Option<u16>> {
@@ -94,5 +101,13 @@ mod tests {
         let changes = upcoming().after(1, Tick(40));
         assert_eq!(eras(&changes), [Some(2), None, Some(3), Some(4)]);
         assert_eq!(changes[0].at(), Tick(41));
+        let mut built = upcoming();
+        Arc::make_mut(&mut built.placed).revision = 3;
+        assert_eq!(
+            eras(&built.after(1, Tick(40))),
+            [Some(2), None, None, Some(3), Some(4)],
+            "with what was put into it"
+        );
+        assert_eq!(eras(&built.after(2, Tick(40))), [None, Some(3), Some(4)], "who was there has it");
     }
 }

@@ -1,7 +1,7 @@
 //! The worlds of a cluster by name. The roster has only names; every process makes the world of a name by itself, the
 //! same everywhere, from the cluster's file.
 
-use nimbus_model::World;
+use nimbus_model::{Placed, World};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -30,7 +30,7 @@ impl Worlds {
     /// Knows the world that the cluster begins with.
     pub(super) fn new(setup: &ClusterSetup) -> Worlds {
         let shelf = Arc::new(Shelf::default());
-        shelf.lock().insert(setup.world.name.clone(), Some(Ok(setup.world.clone())));
+        shelf.lock().insert(setup.world.name.clone(), Some(Ok(setup.world.with_placed(&Placed::default()))));
         Worlds { build: setup.scenes.build.clone(), regions: setup.map.regions().len() as u16, shelf }
     }
 

@@ -12,6 +12,7 @@ mod durable;
 mod mirror;
 mod missed_ticks;
 mod never_lost;
+mod one_build;
 mod one_owner;
 mod one_partition;
 mod one_server;
@@ -85,6 +86,7 @@ pub(crate) struct Checkers {
     thrashing: thrashing::Thrashing,
     contact_turns: contact_turns::ContactTurns,
     one_partition: one_partition::OnePartition,
+    one_build: one_build::OneBuild,
     one_server: one_server::OneServer,
     boundaries: boundaries::Boundaries,
     found: Vec<Violation>,
@@ -132,6 +134,7 @@ impl Checkers {
     /// A change of the whole world is announced.
     pub(crate) fn observe_change(&mut self, change: &Change) {
         self.one_partition.observe(change);
+        self.one_build.observe(change);
         self.thrashing.expect(change);
     }
 
@@ -211,6 +214,7 @@ impl Checkers {
         sound_state::inspect(scene, &mut broken);
         queues::inspect(scene, &mut broken);
         self.one_partition.inspect(scene, &mut broken);
+        self.one_build.inspect(scene, &mut broken);
         if self.policy == Policy::Aura {
             self.missed_ticks.inspect(scene, &mut broken);
         }
@@ -246,6 +250,7 @@ impl Checkers {
         mirror::conclude(scene, &self.one_owner, &mut broken);
         durable::conclude(scene, &mut broken);
         one_partition::conclude(scene, &mut broken);
+        one_build::OneBuild::conclude(scene, &mut broken);
         self.contact_turns.conclude(scene, &mut broken);
         self.note(scene.tick, broken);
     }

@@ -34,6 +34,7 @@ impl OnePartition {
     /// A change of the whole world is announced.
     pub(super) fn observe(&mut self, change: &Change) {
         let announced = match change {
+            Change::Statics { .. } => return,
             Change::Map(map) => Announced { at: map.effective(), epoch: map.epoch(), loads: false },
             Change::Load { at, map, .. } => {
                 self.announced.retain(|earlier| earlier.loads || earlier.at < *at);

@@ -34,6 +34,7 @@ impl Thrashing {
         let (at, map) = match change {
             Change::Map(map) => (map.effective(), map),
             Change::Load { at, map, .. } => (*at, map),
+            Change::Statics { .. } => return,
         };
         let former = std::mem::replace(&mut self.order, map.order());
         // Before the first change ranks follow the ids.

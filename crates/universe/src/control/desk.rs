@@ -32,6 +32,7 @@ impl Desk {
             spare: all.filter(|region| !map.regions().contains(region)).collect(),
             tick_hz: world.tick_hz,
             standing: Beginning::NEW,
+            placed: Arc::default(),
         };
         let config = Config {
             nodes_wanted: processes,

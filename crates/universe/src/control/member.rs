@@ -50,8 +50,8 @@ pub(crate) struct Member {
     pub(crate) served: BTreeMap<RegionId, Served>,
     /// Regions whose server could not come into being, and the epoch of it.
     pub(crate) failed: BTreeMap<RegionId, u32>,
-    /// The era and the partition that a gateway was last told.
-    pub(crate) shown: (u16, u32),
+    /// The era, the partition and the statics that a gateway was last told.
+    pub(crate) shown: (u16, u32, u32),
 }
 
 impl Member {
@@ -73,7 +73,7 @@ impl Member {
             roster: None,
             served: BTreeMap::new(),
             failed: BTreeMap::new(),
-            shown: (1, 1),
+            shown: (1, 1, 0),
         }
     }
 
@@ -146,13 +146,16 @@ pub(crate) fn yet_to_hear(roster: &Roster, era: u16, now: Tick) -> Vec<Announced
     let past = roster.changes.iter().rposition(made).map_or(0, |last| last + 1);
     let (world, map) = (WORLD.to_owned(), roster.map.clone());
     let missed = (era < roster.era).then(|| Announced::Load { at: now.next(), era: roster.era, world, map });
-    missed.into_iter().chain(roster.changes[past..].iter().cloned()).collect()
+    let built = Announced::Statics { at: now.next(), era: roster.era, placed: roster.placed.clone() };
+    let built = (missed.is_some() && roster.placed.revision > 0).then_some(built);
+    missed.into_iter().chain(built).chain(roster.changes[past..].iter().cloned()).collect()
 }
 
 /// A change as servers make it. There is only one world.
 pub(crate) fn in_full(change: &Announced, world: &Arc<World>) -> Change {
     match change {
         Announced::Map(map) => Change::Map((**map).clone()),
+        Announced::Statics { at, era, placed } => Change::Statics { at: *at, era: *era, placed: placed.clone() },
         Announced::Load { at, era, map, .. } => {
             Change::Load { at: *at, era: *era, world: world.clone(), map: (**map).clone() }
         }

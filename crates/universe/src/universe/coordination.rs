@@ -3,7 +3,7 @@
 use nimbus_control::{
     Birth, Change as Announced, FromCoordinator, Input, Link, Note, Order, Output, Roster, ToCoordinator,
 };
-use nimbus_model::RegionId;
+use nimbus_model::{RegionBox, RegionId};
 use nimbus_node::Change;
 use std::sync::Arc;
 
@@ -156,11 +156,13 @@ impl Universe {
         }
         let known = |change: &&Announced| before.as_ref().is_none_or(|before| !before.changes.contains(change));
         for change in roster.changes.iter().filter(known) {
-            if let Announced::Load { era, .. } = change {
-                self.network.counts.reset += 1;
-                self.era = *era;
-            } else {
-                self.network.counts.map += 1;
+            match change {
+                Announced::Load { era, .. } => {
+                    self.network.counts.reset += 1;
+                    self.era = *era;
+                }
+                Announced::Map(_) => self.network.counts.map += 1,
+                Announced::Statics { .. } => self.outcome.statics += 1,
             }
             self.checkers.observe_change(&in_full(change, &self.world));
         }
@@ -174,7 +176,15 @@ impl Universe {
         control.orders.push_back(match change {
             Change::Map(map) => Order::Map(Arc::new(map)),
             Change::Load { map, .. } => Order::Load { world: WORLD.to_owned(), map: Arc::new(map) },
+            Change::Statics { placed, .. } => Order::Statics(placed),
         });
+    }
+
+    /// Has the coordinator announce regions that a client drew.
+    pub(super) fn order_regions(&mut self, boxes: Vec<RegionBox>, rest: RegionId) {
+        let Some(control) = &mut self.control else { return };
+        control.orders.push_back(Order::Regions { boxes, rest });
+        self.outcome.redraws += 1;
     }
 
     /// Has the coordinator move a boundary, and perhaps change ranks.

@@ -287,18 +287,24 @@ impl Universe {
     fn show(&mut self, m: usize, g: usize, roster: &Roster) {
         let Some(control) = &mut self.control else { return };
         let shown = &mut control.members[m].shown;
-        let present = (roster.era == shown.0).then(|| Announced::Map(roster.map.clone()));
-        for change in present.into_iter().chain(yet_to_hear(roster, shown.0, Tick(0))) {
+        let built = |placed| Announced::Statics { at: Tick(0), era: roster.era, placed };
+        let present =
+            (roster.era == shown.0).then(|| [Announced::Map(roster.map.clone()), built(roster.placed.clone())]);
+        for change in present.into_iter().flatten().chain(yet_to_hear(roster, shown.0, Tick(0))) {
             match change {
                 Announced::Load { at, era, map, .. } if era > shown.0 => {
-                    *shown = (era, map.epoch());
+                    *shown = (era, map.epoch(), 0);
                     self.gateway[g].load(self.world.clone(), era, (*map).clone(), at);
                 }
                 Announced::Map(map) if map.epoch() > shown.1 => {
                     shown.1 = map.epoch();
                     self.gateway[g].set_map((*map).clone());
                 }
-                Announced::Load { .. } | Announced::Map(_) => {}
+                Announced::Statics { at, era, placed } if era == shown.0 && placed.revision > shown.2 => {
+                    shown.2 = placed.revision;
+                    self.gateway[g].set_statics(at, era, placed);
+                }
+                Announced::Load { .. } | Announced::Map(_) | Announced::Statics { .. } => {}
             }
         }
     }

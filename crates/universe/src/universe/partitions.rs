@@ -3,6 +3,7 @@
 use nimbus_model::RegionId;
 use nimbus_node::{Change, Horizon, Node};
 use nimbus_space::{Part, PartitionMap};
+use std::sync::Arc;
 
 use super::{Happening, LEAD_TICKS, Universe};
 use crate::actor::Actor;
@@ -110,6 +111,7 @@ impl Universe {
         }
         self.network.counts.reset += 1;
         self.era += 1;
+        self.placed = Arc::default();
         let map = first.succeed(at);
         self.map = map.clone();
         self.announce(&Change::Load { at, era: self.era, world: self.world.clone(), map: map.clone() });

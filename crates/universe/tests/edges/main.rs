@@ -2,6 +2,7 @@
 //! servers meet and something is under way. See the table in `docs/aura-projection.md`.
 
 mod births;
+mod building;
 mod commands;
 mod joints;
 mod limits;

@@ -1,9 +1,10 @@
 //! Text messages from a client: commands, parsed into values that cannot be wrong or into a reason for a person.
 
-use nimbus_model::{BodyDesc, JointDesc, Nid, Pose, Quat, Shape, Tick, Vec3, nearest};
+use nimbus_model::{BodyDesc, BodyKind, JointDesc, Nid, Pose, Quat, RegionBox, RegionId, Shape, Tick, Vec3, nearest};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::edits::{self, DrawnBox, StaticSpawn};
 use super::fields::{Fields, flag, kind_of, nid, number, pose, sequence, shape, vec3, within};
 use super::game;
 use super::query::{self, Authority, FilterText, Query, QueryFilter, QueryText};
@@ -31,6 +32,8 @@ const REASON_CHARS_MAX: usize = 300;
 /// room for it is for the gateway to say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spawn {
+    /// Dynamic or kinematic.
+    pub kind: BodyKind,
     /// Its form.
     pub shape: Shape,
     /// Where it starts; the rotation is of unit length.
@@ -50,6 +53,7 @@ impl Spawn {
     pub fn new(shape: Shape, position: Vec3, velocity: Vec3) -> Spawn {
         let usual = BodyDesc::dynamic(Shape::ball(1.0));
         Spawn {
+            kind: usual.kind,
             shape,
             pose: Pose::at(position),
             velocity,
@@ -65,7 +69,7 @@ impl Spawn {
             density: self.density,
             restitution: self.restitution,
             friction: self.friction,
-            ..BodyDesc::dynamic(self.shape.clone())
+            ..BodyDesc::new(self.kind, self.shape.clone())
         }
     }
 }
@@ -151,6 +155,33 @@ pub enum FromClient {
         /// What, in the game's own words; at most [`nimbus_model::GAME_COMMAND_BYTES_MAX`].
         payload: Vec<u8>,
     },
+    /// Give a body another velocity; what is not named stays.
+    Velocity {
+        /// Which.
+        nid: Nid,
+        /// m/s.
+        linear: Option<Vec3>,
+        /// rad/s.
+        angular: Option<Vec3>,
+    },
+    /// Move a kinematic body to a place, evenly.
+    Target {
+        /// Which.
+        nid: Nid,
+        /// Where to; the rotation is of unit length.
+        pose: Pose,
+        /// In how many ticks, from 1 to [`super::TARGET_TICKS_MAX`].
+        ticks: u32,
+    },
+    /// Put a static into the world, for everybody at one tick.
+    Static(StaticSpawn),
+    /// Draw the regions anew, for everybody at one tick.
+    Regions {
+        /// At most [`super::REGION_BOXES_MAX`]; the first that holds a place wins. They may reach to infinity.
+        boxes: Vec<RegionBox>,
+        /// Who has what no box holds.
+        rest: RegionId,
+    },
 }
 
 /// A command with the number its sender gave it.
@@ -171,9 +202,9 @@ pub struct Reject {
     pub reason: String,
 }
 
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 19] = [
     "spawn", "impulse", "despawn", "join", "reset", "scene", "pause", "step", "speed", "overlays", "inspect", "kill",
-    "query", "watch", "game",
+    "query", "watch", "game", "velocity", "target", "static", "regions",
 ];
 
 impl FromClient {
@@ -232,6 +263,10 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
         "query" => query::parse(fields)?,
         "watch" => FromClient::Watch(Watch::parse(fields)?),
         "game" => FromClient::Game { nid: nid(fields, "nid")?, payload: game::payload(fields)? },
+        "velocity" => edits::velocity(fields)?,
+        "target" => edits::target(fields)?,
+        "static" => edits::fixed(fields)?,
+        "regions" => edits::regions(fields)?,
         unknown => {
             let shown: String = unknown.chars().take(40).collect();
             return Err(match nearest(unknown, KNOWN) {
@@ -245,6 +280,14 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
 fn spawn(fields: &Fields) -> Result<Spawn, String> {
     let mut spawn = Spawn::new(shape(fields)?, vec3(fields, "position")?, vec3(fields, "velocity")?);
     spawn.pose = pose(fields)?;
+    spawn.kind = match fields.get("kind") {
+        None => spawn.kind,
+        Some(Value::String(kind)) if kind == "dynamic" => BodyKind::Dynamic,
+        Some(Value::String(kind)) if kind == "kinematic" => BodyKind::Kinematic,
+        Some(_) => {
+            return Err("`kind` must be \"dynamic\" or \"kinematic\"; statics have a command `static`".to_owned());
+        }
+    };
     for (name, field) in
         [("density", &mut spawn.density), ("restitution", &mut spawn.restitution), ("friction", &mut spawn.friction)]
     {
@@ -322,6 +365,8 @@ struct Text<'a> {
 #[serde(tag = "type", rename_all = "kebab-case")]
 enum Ask<'a> {
     Spawn {
+        #[serde(skip_serializing_if = "is_dynamic")]
+        kind: BodyKind,
         shape: &'a Shape,
         position: Vec3,
         velocity: Vec3,
@@ -377,12 +422,41 @@ enum Ask<'a> {
         nid: String,
         data: &'a [u8],
     },
+    Velocity {
+        nid: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        linear: Option<Vec3>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        angular: Option<Vec3>,
+    },
+    Target {
+        nid: String,
+        position: Vec3,
+        rotation: Quat,
+        ticks: u32,
+    },
+    Static {
+        shape: &'a Shape,
+        position: Vec3,
+        rotation: Quat,
+        friction: f32,
+        restitution: f32,
+    },
+    Regions {
+        boxes: Vec<DrawnBox>,
+        rest: RegionId,
+    },
+}
+
+fn is_dynamic(kind: &BodyKind) -> bool {
+    *kind == BodyKind::Dynamic
 }
 
 impl<'a> From<&'a FromClient> for Ask<'a> {
     fn from(command: &'a FromClient) -> Ask<'a> {
         match command {
             FromClient::Spawn(spawn) => Ask::Spawn {
+                kind: spawn.kind,
                 shape: &spawn.shape,
                 position: spawn.pose.position,
                 velocity: spawn.velocity,
@@ -413,6 +487,22 @@ impl<'a> From<&'a FromClient> for Ask<'a> {
             },
             FromClient::Watch(watch) => Ask::Watch(*watch),
             FromClient::Game { nid, payload } => Ask::Game { nid: nid.to_string(), data: payload },
+            FromClient::Velocity { nid, linear, angular } => {
+                Ask::Velocity { nid: nid.to_string(), linear: *linear, angular: *angular }
+            }
+            FromClient::Target { nid, pose, ticks } => {
+                Ask::Target { nid: nid.to_string(), position: pose.position, rotation: pose.rotation, ticks: *ticks }
+            }
+            FromClient::Static(fixed) => Ask::Static {
+                shape: &fixed.shape,
+                position: fixed.pose.position,
+                rotation: fixed.pose.rotation,
+                friction: fixed.friction,
+                restitution: fixed.restitution,
+            },
+            FromClient::Regions { boxes, rest } => {
+                Ask::Regions { boxes: boxes.iter().map(DrawnBox::from).collect(), rest: *rest }
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod bodies;
 mod body_card;
+mod edits;
 mod fields;
 mod from_client;
 mod game;
@@ -18,6 +19,7 @@ mod to_client;
 mod watch;
 
 pub use body_card::{BodyCard, HandOver};
+pub use edits::{REGION_BOXES_MAX, StaticSpawn, TARGET_TICKS_MAX};
 pub use from_client::{ELEMENTS_MAX, FromClient, Parsed, Reject, SPEED_MAX, SPEED_MIN, STEP_TICKS_MAX, Spawn};
 pub use overlay::{BreachNews, Overlay};
 pub use query::{

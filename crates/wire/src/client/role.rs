@@ -12,9 +12,9 @@ use super::{Authority, FromClient};
 pub enum ClientRole {
     /// Looks and asks.
     Viewer,
-    /// Throws and pushes.
+    /// Throws, pushes, steers and ties bodies together.
     Player,
-    /// Removes bodies and ties them together.
+    /// Removes bodies, puts statics in and draws regions.
     Builder,
     /// Decides about the clock, the world and its servers.
     Admin,
@@ -33,8 +33,13 @@ impl ClientRole {
             | FromClient::Inspect { .. }
             | FromClient::Query { .. }
             | FromClient::Watch(_) => ClientRole::Viewer,
-            FromClient::Spawn(_) | FromClient::Impulse { .. } | FromClient::Game { .. } => ClientRole::Player,
-            FromClient::Despawn { .. } | FromClient::Join { .. } => ClientRole::Builder,
+            FromClient::Spawn(_)
+            | FromClient::Impulse { .. }
+            | FromClient::Game { .. }
+            | FromClient::Velocity { .. }
+            | FromClient::Target { .. }
+            | FromClient::Join { .. } => ClientRole::Player,
+            FromClient::Despawn { .. } | FromClient::Static(_) | FromClient::Regions { .. } => ClientRole::Builder,
             FromClient::Reset
             | FromClient::Scene { .. }
             | FromClient::Pause { .. }

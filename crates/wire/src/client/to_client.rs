@@ -1,6 +1,6 @@
 //! Text messages from a gateway to a client.
 
-use nimbus_model::{Aabb, ClientId, Nid, Quat, RegionId, Shape, Vec3, World};
+use nimbus_model::{Aabb, BodySpawn, ClientId, Nid, Placed, Quat, RegionId, Shape, Tolerances, Vec3, World};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
@@ -15,15 +15,25 @@ pub struct SceneInfo {
     pub about: String,
 }
 
-/// A body that never moves: sent once with the world and never again.
+/// A body that never moves: sent once, with the world or when it is put in, and never again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StaticBody {
+    /// Its id.
+    #[serde(with = "nid_text::one")]
+    pub nid: Nid,
     /// Its form.
     pub shape: Shape,
     /// Where it stands, metres.
     pub position: Vec3,
     /// How it is turned.
     pub rotation: Quat,
+}
+
+impl StaticBody {
+    fn new(nid: Nid, body: &BodySpawn) -> StaticBody {
+        let BodySpawn { desc, pose, .. } = body;
+        StaticBody { nid, shape: desc.shape.clone(), position: pose.position, rotation: pose.rotation }
+    }
 }
 
 /// A box in JSON, which has no infinity: a bound that is infinite is null.
@@ -86,6 +96,12 @@ pub enum ToClient {
         tick_hz: u32,
         /// Bodies outside it die.
         kill_box: Bounds,
+        /// Acceleration of free fall, m/s2.
+        gravity: Vec3,
+        /// What the servers promise.
+        tolerances: Tolerances,
+        /// No body that moves reaches further from its middle, metres.
+        radius_max: f32,
         /// What never moves.
         statics: Vec<StaticBody>,
     },
@@ -148,28 +164,44 @@ pub enum ToClient {
         /// Each as `host:port`.
         at: Vec<String>,
     },
+    /// Statics were put into the world or taken out of it.
+    Statics {
+        /// Those that came.
+        added: Vec<StaticBody>,
+        /// Those that went.
+        #[serde(with = "nid_text::several")]
+        removed: Vec<Nid>,
+    },
 }
 
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "welcome", "world", "map", "shape", "clock", "stats", "body", "hits", "breaches", "done", "refused", "ticket",
-    "gateways",
+    "gateways", "statics",
 ];
 
 impl ToClient {
     /// The message that announces a world.
     pub fn world(world: &World, era: u16) -> ToClient {
-        let fixed = |body: &nimbus_model::BodySpawn| StaticBody {
-            shape: body.desc.shape.clone(),
-            position: body.pose.position,
-            rotation: body.pose.rotation,
-        };
         ToClient::World {
             era,
             name: world.name.clone(),
             about: world.about.clone(),
             tick_hz: world.tick_hz,
             kill_box: Bounds::from(&world.kill_box),
-            statics: world.statics().map(|(_, body)| fixed(body)).collect(),
+            gravity: world.gravity,
+            tolerances: world.tolerances,
+            radius_max: world.radius_max,
+            statics: world.statics().map(|(index, body)| StaticBody::new(Nid::of_world(era, index), body)).collect(),
+        }
+    }
+
+    /// The message that tells how the statics put into a world have changed.
+    pub fn statics(before: &Placed, after: &Placed, era: u16) -> ToClient {
+        let added = after.statics.iter().filter(|new| !before.contains(era, new.nid(era)));
+        let removed = before.statics.iter().map(|old| old.nid(era)).filter(|nid| !after.contains(era, *nid));
+        ToClient::Statics {
+            added: added.map(|new| StaticBody::new(new.nid(era), &new.body)).collect(),
+            removed: removed.collect(),
         }
     }
 
@@ -320,16 +352,39 @@ mod tests {
     fn a_world_announces_only_what_never_moves() {
         let mut world = World::new("pile");
         world.kill_box = Aabb::around(Vec3::ZERO, Vec3::splat(9.0));
+        world.gravity = Vec3::new(0.0, -9.75, 0.0);
         world.add_ground(50.0, 50.0);
         world.add(BodyDesc::dynamic(Shape::ball(0.5)), Pose::IDENTITY, Velocity::ZERO);
         check(
             ToClient::world(&world, 3),
             concat!(
                 r#"{"type":"world","era":3,"name":"pile","about":"","tick_hz":60,"#,
-                r#""kill_box":{"min":[-9.0,-9.0,-9.0],"max":[9.0,9.0,9.0]},"statics":[{"shape":{"cuboid":"#,
+                r#""kill_box":{"min":[-9.0,-9.0,-9.0],"max":[9.0,9.0,9.0]},"gravity":[0.0,-9.75,0.0],"#,
+                r#""tolerances":{"speed":32.0,"latency_ms":4.0,"frame_ms":28.0},"radius_max":4.0,"#,
+                r#""statics":[{"nid":"0.12884901888","shape":{"cuboid":"#,
                 r#"{"half":[50.0,1.0,50.0]}},"position":[0.0,-1.0,0.0],"rotation":[0.0,0.0,0.0,1.0]}]}"#
             ),
         );
+    }
+
+    #[test]
+    fn statics_that_come_and_go_are_told_by_id() {
+        let world = World::new("pile");
+        let ball = |placed: &Placed| placed.with(&world, 1, BodyDesc::fixed(Shape::ball(0.5)), Pose::IDENTITY).unwrap();
+        let (one, first) = ball(&Placed::default());
+        let (two, second) = ball(&one);
+        let last = two.without(1, first).unwrap();
+        check(
+            ToClient::statics(&one, &last, 1),
+            &format!(
+                concat!(
+                    r#"{{"type":"statics","added":[{{"nid":"{}","shape":{{"ball":{{"radius":0.5}}}},"#,
+                    r#""position":[0.0,0.0,0.0],"rotation":[0.0,0.0,0.0,1.0]}}],"removed":["{}"]}}"#
+                ),
+                second, first
+            ),
+        );
+        assert_eq!(ToClient::statics(&two, &two, 1), ToClient::Statics { added: vec![], removed: vec![] });
     }
 
     #[test]
