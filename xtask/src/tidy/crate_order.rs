@@ -5,7 +5,7 @@ use super::manifest::{self, Use};
 use super::tree::Tree;
 
 /// A crate may depend only on those before it.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     "model",
     "scenes",
     "wire",
