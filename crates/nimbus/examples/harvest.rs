@@ -9,7 +9,7 @@
 //!     harvest cluster cluster.toml
 
 use nimbus::harvest::{Harvest, SCORED, field};
-use nimbus::model::{RegionId, world_file};
+use nimbus::model::{RegionId, Tick, world_file};
 use nimbus::node::{GameTick, Rules};
 use nimbus::runtime::access::Access;
 use nimbus::runtime::{EmbeddedCluster, EmbeddedConfig, Play, Signals, Web};
@@ -63,10 +63,16 @@ fn play() -> Play {
     let (sender, events) = sync_channel::<(RegionId, GameTick)>(10_000);
     std::thread::spawn(move || {
         let mut scores: BTreeMap<_, i64> = BTreeMap::new();
+        let mut heard: BTreeMap<RegionId, Tick> = BTreeMap::new();
         let mut told = 0;
         loop {
             std::thread::sleep(TELL_EVERY);
-            for event in events.try_iter().flat_map(|(_, tick)| tick.events).filter(|event| event.kind == SCORED) {
+            // A backup that takes over may begin with what its predecessor has just told.
+            let news = events.try_iter().filter(|(region, said)| {
+                let before = heard.insert(*region, said.tick);
+                before.is_none_or(|before| said.tick > before)
+            });
+            for event in news.flat_map(|(_, said)| said.events).filter(|event| event.kind == SCORED) {
                 *scores.entry(event.nid).or_default() += event.value;
             }
             let total = scores.values().sum();
