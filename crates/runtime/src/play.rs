@@ -12,7 +12,8 @@ pub struct Play {
     /// Its rules.
     pub rules: Rules,
     /// Where servers tell what the game says, once it is certain. A server never waits for a full channel: what does not fit
-    /// is dropped and counted.
+    /// is dropped and counted. After a server has died its successor may begin with ticks that were told before, the same
+    /// again: whoever adds up drops what is not above the last tick heard of a region.
     pub events: Option<SyncSender<(RegionId, GameTick)>>,
 }
 
