@@ -19,12 +19,12 @@ fn with_ball(height: f32) -> PhysicsWorld {
     physics.report_contacts(true);
     let motion = Motion::new(Pose::at(Vec3::Y * height), Velocity::ZERO);
     let cube = BodyDesc::dynamic(Shape::cuboid(0.5, 0.5, 0.5));
-    physics.insert(Group::single(BALL, Arc::new(cube), motion)).unwrap();
+    physics.insert(Group::single(BALL, Arc::new(cube), motion)).expect("it fits");
     physics
 }
 
 fn height(physics: &PhysicsWorld) -> f32 {
-    physics.motion(BALL).unwrap().pose.position.y
+    physics.motion(BALL).expect("it is there").pose.position.y
 }
 
 fn run(physics: &mut PhysicsWorld, ticks: usize) {
