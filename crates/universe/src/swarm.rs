@@ -48,6 +48,10 @@ pub struct SwarmReport {
     pub hand_overs: u64,
     /// Partitions that planners made in all of them.
     pub plans: u64,
+    /// Times that clients put a static in or took one out.
+    pub statics: u64,
+    /// Times that a client drew the regions anew.
+    pub redraws: u64,
     /// How often a region got a place or lost it, in all of them.
     pub resizes: u64,
     /// The failing run with the lowest seed.
@@ -99,6 +103,8 @@ impl Swarm {
                 };
                 report.hand_overs += verdict.outcome.hand_overs;
                 report.plans += verdict.outcome.plans;
+                report.statics += verdict.outcome.statics;
+                report.redraws += verdict.outcome.redraws;
                 report.resizes += verdict.outcome.resizes;
                 if !verdict.outcome.violations.is_empty() {
                     let earlier = report.failure.as_ref().is_none_or(|f| verdict.config.seed < f.config.seed);

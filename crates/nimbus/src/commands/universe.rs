@@ -118,8 +118,9 @@ impl Universe {
         let report = swarm.run(threads, |counted| bar.set_position(counted))?;
         bar.finish_and_clear();
         println!(
-            "{} seeds counted, {} proved too little to count, {} hand-overs, {} partitions planned",
-            report.counted, report.thin, report.hand_overs, report.plans
+            "{} seeds counted, {} proved too little to count, {} hand-overs, {} partitions planned, {} statics changed, {} \
+             times regions drawn",
+            report.counted, report.thin, report.hand_overs, report.plans, report.statics, report.redraws
         );
         if let Some(failure) = report.failure {
             println!("seed {} breaks a rule; to see it again:", failure.config.seed);
@@ -149,6 +150,9 @@ fn tell(outcome: &Outcome) {
         outcome.hand_overs, outcome.transit_ticks_mean, outcome.refused, outcome.ticks_lost
     );
     println!("frames {}, {} bytes, {} commands", outcome.frames, outcome.bytes, outcome.commands);
+    if outcome.statics + outcome.redraws > 0 {
+        println!("statics changed {} times, regions drawn {} times", outcome.statics, outcome.redraws);
+    }
     if outcome.plans > 0 {
         println!("partitions planned {}", outcome.plans);
     }
