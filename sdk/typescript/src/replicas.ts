@@ -166,7 +166,7 @@ export class Replicas implements BodySink {
       this.latestTick = tick;
     }
     this.heard(tick);
-    const { alive, newest, newestTick, activeAt, capacity } = this;
+    const { alive, newest, newestTick, toTick, line, queue, activeAt, capacity, head, scratch: before } = this;
     // A region may be a tick behind the others; its bodies rested until the tick before the one it speaks of.
     const restedUntil = Math.min(this.priorTick, tick - 1);
     for (let i = 0; i < slots.length; i++) {
@@ -182,8 +182,10 @@ export class Replicas implements BodySink {
       const known = newestTick[slot];
       if (tick < known) continue;
       const o = slot * POSE_STRIDE;
-      const before = this.scratch;
-      for (let k = 0; k < POSE_STRIDE; k++) before[k] = newest[o + k];
+      const rested = known > restedUntil ? known : restedUntil;
+      // Nearly always the state follows others that are not shown yet, and what was known before does not matter.
+      const justWaits = line[slot] === KNOWN && head < toTick[slot] && rested === known && tick > known;
+      if (!justWaits) for (let k = 0; k < POSE_STRIDE; k++) before[k] = newest[o + k];
       const r = i * 4;
       newest[o] = x;
       newest[o + 1] = y;
@@ -193,9 +195,9 @@ export class Replicas implements BodySink {
       newest[o + 6] = rotations[r + 2] * QUANTUM;
       newest[o + 7] = rotations[r + 3] * QUANTUM;
       newestTick[slot] = tick;
-      const rested = Math.max(known, restedUntil);
-      if (tick === known) this.replaceLast(slot, o);
-      else if (this.head <= tick && this.isTrue(slot, rested > known)) this.append(slot, o, before, known, rested, tick);
+      if (justWaits && !queue.isFull(slot)) queue.push(slot, tick, newest, o);
+      else if (tick === known) this.replaceLast(slot, o);
+      else if (head <= tick && this.isTrue(slot, rested > known)) this.append(slot, o, before, known, rested, tick);
       else this.correct(slot, o, before, rested, tick);
       if (activeAt[slot] === 0) this.activate(slot);
     }
@@ -290,10 +292,10 @@ export class Replicas implements BodySink {
   private append(slot: number, o: number, before: Float32Array, known: number, rested: number, tick: number): void {
     const { from, to, fromTick, toTick, newest, queue } = this;
     if (queue.count(slot) > 0 || this.head < toTick[slot]) {
-      if (rested > known) queue.push(slot, rested, before, 0);
-      queue.push(slot, tick, newest, o);
       // A page that draws nothing does not take them; it sees the newest when it looks again.
       while (queue.isFull(slot)) this.shift(slot);
+      if (rested > known) queue.push(slot, rested, before, 0);
+      queue.push(slot, tick, newest, o);
       return;
     }
     for (let k = 0; k < POSE_STRIDE; k++) {

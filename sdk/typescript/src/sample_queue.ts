@@ -5,7 +5,7 @@
 
 import { grown } from "./grown.js";
 
-/** States that one body may have waiting: more than half a second of 60 a second. */
+/** States that one body may have waiting before the oldest is given up: more than half a second of 60 a second. */
 const PER_BODY_MAX = 40;
 const NONE = 0xffffffff;
 
