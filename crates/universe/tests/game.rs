@@ -2,7 +2,7 @@
 
 use nimbus_harvest::{Harvest, any_order, field, score, score_told};
 use nimbus_model::Nid;
-use nimbus_node::{GameEvent, Planted, Rules};
+use nimbus_node::{Contact, ContactKind, Game, GameEvent, Planted, Rules, Turn};
 use nimbus_universe::{ControlConfig, LinkModel, Outcome, Universe, UniverseConfig};
 use std::collections::BTreeMap;
 
@@ -124,4 +124,39 @@ fn a_score_that_is_lost_on_the_way_is_noticed() {
     config.planted = Some(Planted::ForgottenKeepsakes);
     let outcome = play(config);
     assert_ne!(kept(&outcome), told(&outcome));
+}
+
+/// Says of every touch that it was told of it.
+struct Echo;
+
+impl Game for Echo {
+    fn minds(&self, _: &nimbus_model::BodyDesc) -> bool {
+        false
+    }
+
+    fn on_contact(&self, turn: &mut Turn<'_>, contact: Contact) {
+        turn.emit(contact.one, 0, contact.two.0 as i64);
+    }
+}
+
+#[test]
+fn a_game_hears_of_every_touch_that_begins_and_of_each_once() {
+    for faults in ["none", "loss,duplication,reordering,jitter,stall,map,full,crash,suspicion,backup-loss"] {
+        let mut config = UniverseConfig::new("crossing", 4, 9, 300);
+        config.game = Some(Rules::new(Echo));
+        config.contacts = true;
+        config.faults = faults.parse().expect("these are faults");
+        let outcome = Universe::new(config).expect("the configuration is good").run(|_| {});
+        assert!(outcome.violations.is_empty(), "{faults}: {}", outcome.violations[0]);
+        let count = |pairs: &mut dyn Iterator<Item = (Nid, Nid)>| {
+            let mut counts: BTreeMap<(Nid, Nid), u32> = BTreeMap::new();
+            pairs.for_each(|pair| *counts.entry(pair).or_default() += 1);
+            counts
+        };
+        let began = outcome.contacts.iter().filter(|(_, contact)| contact.kind == ContactKind::Began);
+        let began = count(&mut began.map(|(_, contact)| (contact.one, contact.two)));
+        let heard = count(&mut outcome.game_events.iter().map(|(_, event)| (event.nid, Nid(event.value as u64))));
+        assert_eq!(heard, began, "{faults}");
+        assert!(began.len() > 100, "{faults}: {}", began.len());
+    }
 }
