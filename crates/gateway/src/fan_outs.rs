@@ -106,11 +106,16 @@ impl FanOuts {
         true
     }
 
+    /// True when [`FanOuts::turn`] has something to do.
+    pub(crate) fn is_ripe(&self, now: Tick) -> bool {
+        self.open.values().any(|open| open.is_ripe(now))
+    }
+
     /// Ends every batch that has all its answers or waited long enough, and tries others once more; says how many.
     pub(crate) fn turn(&mut self, now: Tick, regions: &BTreeSet<RegionId>, closed: &mut Vec<Closed>) -> u64 {
         let mut again = 0;
-        let ripe = |open: &FanOut| open.heard.values().all(Option::is_some) || now.since(open.ask.at) > PATIENCE_TICKS;
-        let ripe: Vec<u64> = self.open.iter().filter(|(_, open)| ripe(open)).map(|(number, _)| *number).collect();
+        let ripe = self.open.iter().filter(|(_, open)| open.is_ripe(now));
+        let ripe: Vec<u64> = ripe.map(|(number, _)| *number).collect();
         for number in ripe {
             let Some(mut open) = self.open.remove(&number) else { continue };
             let Merged { answers, torn } = open.merge();
@@ -133,6 +138,10 @@ impl FanOuts {
     /// What to send to regions now.
     pub(crate) fn emit(&mut self, now: Tick, mut send: impl FnMut(RegionId, Ask)) {
         for open in self.open.values_mut() {
+            // Time may have gone on since the tick was chosen; nobody has heard of it yet.
+            if open.sent.is_none() && !open.named {
+                open.ask.at = open.ask.at.max(now + LEAD_TICKS - 1);
+            }
             if open.sent.is_none_or(|sent| now.since(sent) >= AGAIN_TICKS) {
                 open.sent = Some(now);
                 let silent = open.heard.iter().filter(|(_, heard)| heard.is_none());
@@ -172,6 +181,12 @@ impl FanOuts {
 }
 
 impl FanOut {
+    /// True when it has all answers, or has waited long enough since everybody was asked.
+    fn is_ripe(&self, now: Tick) -> bool {
+        let late = self.sent.is_some() && now.since(self.ask.at) > PATIENCE_TICKS;
+        late || self.heard.values().all(Option::is_some)
+    }
+
     fn parts(&self) -> BTreeMap<RegionId, &Part> {
         let heard = self.heard.iter();
         heard.filter_map(|(region, heard)| Some((*region, heard.as_ref()?.as_ref().ok()?))).collect()

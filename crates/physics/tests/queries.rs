@@ -109,6 +109,22 @@ fn rays_shapes_overlaps_and_nearest_equal_brute_force() {
 }
 
 #[test]
+fn an_overlap_that_looks_at_too_many_bodies_is_given_up() {
+    for stepped in [false, true] {
+        let Balls { world, .. } = balls(stepped);
+        let ask = |tries: &mut u64| world.overlap_within(&Shape::ball(5.0), Pose::IDENTITY, Filter::SOLIDS, tries);
+        let mut tries = 10_000;
+        let found = ask(&mut tries).expect("so many suffice");
+        assert_eq!(found, world.overlap(&Shape::ball(5.0), Pose::IDENTITY, Filter::SOLIDS));
+        let needed = 10_000 - tries;
+        assert!(needed >= found.len() as u64 && !found.is_empty());
+        let (mut enough, mut too_few) = (needed, needed - 1);
+        assert_eq!((ask(&mut enough), enough), (Some(found), 0));
+        assert_eq!((ask(&mut too_few), too_few), (None, 0));
+    }
+}
+
+#[test]
 fn ties_go_to_the_lower_id() {
     let mut model = World::new("ties");
     model.gravity = Vec3::ZERO;

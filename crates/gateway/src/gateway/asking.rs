@@ -47,9 +47,11 @@ impl Gateway {
         if self.fan_outs.is_empty() {
             return;
         }
-        let (regions, mut closed) = (self.regions_to_ask(), Vec::new());
-        self.counters.asks_again += self.fan_outs.turn(self.now, &regions, &mut closed);
-        self.close_fan_outs(closed);
+        if self.fan_outs.is_ripe(self.now) {
+            let (regions, mut closed) = (self.regions_to_ask(), Vec::new());
+            self.counters.asks_again += self.fan_outs.turn(self.now, &regions, &mut closed);
+            self.close_fan_outs(closed);
+        }
         let (from, era, epoch, tick) = (Address::Gateway(self.config.id), self.era, self.config.epoch, self.now);
         self.fan_outs.emit(self.now, |region, ask| {
             let to = Address::Region(region);

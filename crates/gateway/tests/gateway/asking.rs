@@ -87,6 +87,21 @@ fn all_regions_are_asked_for_a_tick_to_come_and_the_nearest_answer_wins() {
 }
 
 #[test]
+fn a_question_from_before_the_first_tick_is_for_one_that_can_be_heard_of() {
+    let mut stage = Stage::new();
+    let client = stage.join(1);
+    ask(&mut stage, client, None, 1);
+    stage.step();
+    let to_a = asked(&mut stage, A);
+    assert!(to_a.at > stage.now + 4, "{} at {}", to_a.at, stage.now);
+    for region in [A, B] {
+        reply(&mut stage, region, &to_a, met(&to_a, 3, 5.0));
+    }
+    stage.step();
+    assert_eq!(hits(&mut stage, client).missing, Some(vec![]));
+}
+
+#[test]
 fn whoever_is_silent_is_asked_again_and_named_in_the_end() {
     let (mut stage, client) = stage();
     ask(&mut stage, client, None, 1);
