@@ -14,15 +14,16 @@ test.skip(url === "", "needs a real world: set NIMBUS_URL");
 test.describe.configure({ mode: "serial" });
 
 let page: Page;
+/** What the world was before, for those who come after us. */
+let found = "";
 
 test.beforeAll(async ({ browser }) => {
   page = await browser.newPage();
   await page.setViewportSize({ width: 1000, height: 700 });
   await page.goto(`${url}?render=off`);
   await until("connected", () => nimbus.connectionState === "live" && nimbus.bodies() > 0);
-  const before = await page.evaluate(() => nimbus.era());
-  await page.evaluate(() => nimbus.send({ type: "scene", name: "tower" }));
-  await expect.poll(() => page.evaluate(() => nimbus.era()), { intervals: [150] }).toBeGreaterThan(before);
+  found = await page.evaluate(() => nimbus.sceneName);
+  await load("tower");
   await until("bodies and regions", () => nimbus.bodies() > 0 && nimbus.regions().length > 1);
   // From further away there is room to draw.
   await page.mouse.move(500, 300);
@@ -40,8 +41,15 @@ test.beforeAll(async ({ browser }) => {
 });
 
 test.afterAll(async () => {
+  if (found) await load(found);
   await page?.close();
 });
+
+async function load(scene: string): Promise<void> {
+  const before = await page.evaluate(() => nimbus.era());
+  await page.evaluate((name) => nimbus.send({ type: "scene", name }), scene);
+  await expect.poll(() => page.evaluate(() => nimbus.era()), { intervals: [150] }).toBeGreaterThan(before);
+}
 
 async function until(what: string, condition: () => boolean): Promise<void> {
   await expect.poll(() => page.evaluate(condition), { message: what, intervals: [150] }).toBe(true);
