@@ -14,15 +14,16 @@ test.skip(url === "", "needs a real world: set NIMBUS_URL");
 test.describe.configure({ mode: "serial" });
 
 let page: Page;
+/** What the world was before, for those who come after us. */
+let found = "";
 
 test.beforeAll(async ({ browser }) => {
   page = await browser.newPage();
   await page.setViewportSize({ width: 1000, height: 700 });
   await page.goto(`${url}?render=off`);
   await until("connected", () => nimbus.connectionState === "live" && nimbus.bodies() > 0);
-  const before = await page.evaluate(() => nimbus.era());
-  await page.evaluate(() => nimbus.send({ type: "scene", name: "tower" }));
-  await expect.poll(() => page.evaluate(() => nimbus.era()), { intervals: [150] }).toBeGreaterThan(before);
+  found = await page.evaluate(() => nimbus.sceneName);
+  await load("tower");
   await until("bodies and regions", () => nimbus.bodies() > 0 && nimbus.regions().length > 1);
   // From further away there is room to draw.
   await page.mouse.move(500, 300);
@@ -40,8 +41,15 @@ test.beforeAll(async ({ browser }) => {
 });
 
 test.afterAll(async () => {
+  if (found) await load(found);
   await page?.close();
 });
+
+async function load(scene: string): Promise<void> {
+  const before = await page.evaluate(() => nimbus.era());
+  await page.evaluate((name) => nimbus.send({ type: "scene", name }), scene);
+  await expect.poll(() => page.evaluate(() => nimbus.era()), { intervals: [150] }).toBeGreaterThan(before);
+}
 
 async function until(what: string, condition: () => boolean): Promise<void> {
   await expect.poll(() => page.evaluate(condition), { message: what, intervals: [150] }).toBe(true);
@@ -54,19 +62,27 @@ async function pixels(place: [number, number, number]): Promise<[number, number]
   return [x * size.width, y * size.height];
 }
 
-/** A place on the ground near the middle of the view with no body near it. */
+/** A place on the ground near the middle of the view with no body near it or before it. */
 async function free(): Promise<[number, number]> {
   return page.evaluate(() => {
     const { position, direction } = nimbus.camera;
     const way = -position[1] / direction[1];
     const middle = [position[0] + direction[0] * way, position[2] + direction[2] * way];
     const bodies = nimbus.slots().map((slot) => nimbus.positions(slot) ?? [0, 0, 0]);
+    // How far a body is from the line of sight to a place.
+    const aside = (body: number[], to: number[]): number => {
+      const way = to.map((value, axis) => value - position[axis]);
+      const share = way.reduce((sum, value, axis) => sum + value * (body[axis] - position[axis]), 0) / way.reduce((sum, value) => sum + value * value, 0);
+      const along = Math.min(1, Math.max(0, share));
+      return Math.hypot(...way.map((value, axis) => position[axis] + value * along - body[axis]));
+    };
     for (let ring = 0; ring < 12; ring++) {
       for (let turn = 0; turn < 12; turn++) {
         const [x, z] = [middle[0] + 4 * ring * Math.sin(turn), middle[1] + 4 * ring * Math.cos(turn)];
         const [u, v] = nimbus.screenOf([x, 0, z]);
         const seen = u > 0.42 && u < 0.68 && v > 0.3 && v < 0.75;
-        if (seen && bodies.every((body) => Math.hypot(body[0] - x, body[2] - z) > 8)) return [x, z];
+        const apart = (body: number[]): boolean => Math.hypot(body[0] - x, body[2] - z) > 8 && aside(body, [x, 2, z]) > 5;
+        if (seen && bodies.every(apart)) return [x, z];
       }
     }
     throw new Error("there is no free place in the view");

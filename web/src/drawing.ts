@@ -75,7 +75,12 @@ export function snapped(a: Spot, b: Spot, regions: readonly Region[], reach = SN
     }
     return best;
   };
-  return { min: [near(min[0], 0), near(min[1], 1)], max: [near(max[0], 0), near(max[1], 1)] };
+  // Two edges never keep to the same boundary: nothing would be left between them.
+  const edges = ([0, 1] as const).map((axis) => {
+    const moved = [near(min[axis], axis), near(max[axis], axis)];
+    return moved[0] < moved[1] ? moved : [min[axis], max[axis]];
+  });
+  return { min: [edges[0][0], edges[1][0]], max: [edges[0][1], edges[1][1]] };
 }
 
 /**

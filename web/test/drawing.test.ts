@@ -56,7 +56,8 @@ describe("a drawn region", () => {
     expect(snapped([-40, 0], [0, 40], COLUMNS)).toEqual({ min: [-40, 0], max: [0, 40] });
   });
   test("is none without an inside", () => {
-    expect(regionCommand(1, snapped([18, 0], [22, 40], COLUMNS), COLUMNS)).toBeNull();
+    expect(snapped([18, 0], [22, 40], COLUMNS)).toEqual({ min: [18, 0], max: [22, 40] });
+    expect(regionCommand(1, rectangle([5, 0], [5, 40]), COLUMNS)).toBeNull();
     expect(regionCommand(1, rectangle([0, 0], [0.1, 9]), COLUMNS)).toBeNull();
   });
 });

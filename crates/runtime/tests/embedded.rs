@@ -353,7 +353,7 @@ fn servers_count_every_body_once_while_bodies_change_server_and_name_who_is_dead
 
 #[test]
 fn statics_and_regions_are_changed_on_every_server_and_outlive_one_of_them() {
-    let world = World::start_with("tower", 2, true);
+    let world = World::start_with("pendulums", 2, true);
     let mut viewer = Viewer::connect(world.web.address());
     assert!(viewer.until(|client| !client.is_empty() && !client.map().is_empty()));
     let described = viewer.client.statics().len();
