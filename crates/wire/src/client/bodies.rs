@@ -413,7 +413,7 @@ mod tests {
             encode_auras([(1, reach)].into_iter(), &mut out);
             assert_eq!(decode(&out).unwrap_err(), BodiesError::Value);
         }
-        assert!(decode(&[9, 0, 0, 0, 1, 0, 0, 0]).unwrap().is_none());
+        assert!(decode(&[99, 0, 0, 0, 1, 0, 0, 0]).unwrap().is_none());
         let huge = [2, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0];
         assert_eq!(decode(&huge).unwrap_err(), BodiesError::Length);
     }
