@@ -13,6 +13,8 @@ const BAD_MAX: u32 = 50;
 const CONTROLS_PER_POLL: u32 = 20;
 /// Refusals for haste that a client is told of between two polls; beyond that its commands vanish unanswered.
 const REFUSALS_PER_POLL: u32 = 100;
+/// The same for messages that are no commands.
+const RUBBISH_ANSWERED_PER_POLL: u32 = 4;
 /// Commands that may vanish unanswered before the client is disconnected. Forgiven once its allowance is full again.
 const IGNORED_MAX: u32 = 10_000;
 
@@ -50,6 +52,7 @@ struct Session {
     credit: u64,
     controls: u32,
     refusals: u32,
+    rubbish: u32,
     ignored: u32,
     bad: u32,
 }
@@ -86,6 +89,7 @@ impl Sessions {
             credit,
             controls: 0,
             refusals: 0,
+            rubbish: 0,
             ignored: 0,
             bad: 0,
         };
@@ -182,6 +186,7 @@ impl Sessions {
         for session in self.by_client.values_mut() {
             session.controls = 0;
             session.refusals = 0;
+            session.rubbish = 0;
         }
     }
 
@@ -240,7 +245,14 @@ impl Sessions {
         } else {
             String::new()
         };
-        self.refuse(client, reject.seq, reject.reason, counters);
+        // Whoever pours it out is not answered every time: that would cost more than reading it.
+        let answers = session.rubbish < RUBBISH_ANSWERED_PER_POLL;
+        session.rubbish += 1;
+        if answers {
+            self.refuse(client, reject.seq, reject.reason, counters);
+        } else {
+            counters.commands_refused += 1;
+        }
         if last {
             self.close(client, &reason, counters);
         }

@@ -69,7 +69,7 @@ impl Flood {
 
 fn pour(gateway: SocketAddr, per_s: u64, stop: &AtomicBool, sent: &AtomicU64, cut_off: &AtomicU64) {
     let began = Instant::now();
-    let mut mine = 0;
+    let (mut mine, mut kind) = (0, 0);
     while !stop.load(Ordering::Relaxed) {
         let Ok(mut socket) = WebClient::connect(gateway, "bodies=watched") else {
             std::thread::sleep(Duration::from_millis(20));
@@ -81,11 +81,12 @@ fn pour(gateway: SocketAddr, per_s: u64, stop: &AtomicBool, sent: &AtomicU64, cu
                 continue;
             }
             for _ in 0..BURST {
-                mine += 1;
-                let went = match RUBBISH.get(mine as usize % (RUBBISH.len() + 1)) {
+                kind += 1;
+                let went = match RUBBISH.get(kind % (RUBBISH.len() + 1)) {
                     Some(text) => socket.say(text),
                     None => socket.say_bytes(&[7; 32]),
                 };
+                mine += u64::from(went);
                 sent.fetch_add(u64::from(went), Ordering::Relaxed);
             }
             loop {

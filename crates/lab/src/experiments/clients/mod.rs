@@ -28,6 +28,8 @@ const CLIENT_KB_MAX: f64 = 64.0;
 const KBIT_MAX: f64 = 256.0;
 /// By how much a flood may lengthen the time that 99 of 100 answers take at the most.
 const SLOWER_MAX: f64 = 1.1;
+/// Of the rubbish that is to be sent, this share must have been, or the run says nothing.
+const FLOOD_SHARE_MIN: f64 = 0.95;
 /// What a client is sent at the most, in `watch`; heads of messages and the figures come on top.
 const KBIT_ASKED: u32 = 240;
 const HZ: u32 = 20;
@@ -56,7 +58,7 @@ impl Setup {
             clients: 1_000,
             honest: 200,
             packets_per_s: 20_000,
-            connections: 8,
+            connections: 12,
             slow: 20,
             settle_s: 10,
             measure_s: 20,
@@ -236,6 +238,11 @@ fn judge(setup: &Setup, measured: &Measured, quick: bool) -> Summary {
         format!("{} of {} slow readers were let go", measured.slow_let_go, setup.slow),
     );
     if !quick {
+        let poured = measured.flood.packets_per_s;
+        bar(
+            poured >= FLOOD_SHARE_MIN * setup.packets_per_s as f64,
+            format!("only {poured:.0} packets of rubbish a second"),
+        );
         bar(measured.send_us <= SEND_US_MAX, format!("{:.1} us for a send", measured.send_us));
         bar(measured.client_kb <= CLIENT_KB_MAX, format!("{:.0} KB for a client", measured.client_kb));
         bar(slower <= SLOWER_MAX, format!("answers take {slower:.2} times as long beside a flood"));

@@ -65,8 +65,14 @@ fn choices() -> [(&'static str, Techniques); 13] {
 /// the surface of a cube that turns. The ground is a sector of a kilometre.
 fn fidelity() -> Result<Fidelity, LabError> {
     let view = View { distance_m: 4.0, field_rad: FRAC_PI_2, pixels: 1280.0 };
-    Fidelity::of_view(&view, CUBE_RADIUS_M, 512).map_err(|error| LabError::Failed(error.to_string()))
+    let told_apart = Fidelity::of_view(&view, CUBE_RADIUS_M, 512);
+    let finer = told_apart.and_then(|told_apart| Fidelity::new(POSITION_STEP_UM, told_apart.rotation_mdeg(), 512));
+    finer.map_err(|error| LabError::Failed(error.to_string()))
 }
+
+/// Positions are a little finer than that, micrometres: what is guessed past a lost packet is off as well, and both have to
+/// stay within the bar.
+const POSITION_STEP_UM: u32 = 1_600;
 
 /// Of a small cube: more than to the middle of a face, 0.2 m, less than to a corner, 0.35 m.
 const CUBE_RADIUS_M: f64 = 0.25;
