@@ -225,7 +225,7 @@ impl Channel {
         }
         self.tell_owners(scenery.replicas, &mut messages);
         let credit = self.credit;
-        let bytes: usize = messages.iter().map(Message::len).sum();
+        let bytes: usize = messages.iter().map(Message::size).sum();
         self.credit -= bytes as f32 + HEAD_BYTES * messages.len() as f32;
         for member in &self.members {
             out.extend(messages.iter().map(|message| (member.client, message.clone())));
@@ -310,9 +310,11 @@ impl Channel {
 
     /// Tells where bodies are, those first that are shown most wrongly.
     fn tell_states(&mut self, scenery: &Scenery<'_>, out: &mut Vec<(ClientId, Message)>) {
+        let synced = self.members.iter().filter(|member| member.synced).count();
+        // Those who have one to go on from pay for those who have not, so it is not done at every turn.
         let restarts = self.watch.packed
-            && self.members.iter().any(|member| !member.synced)
-            && (self.restarted == 0 || self.sends - self.restarted >= self.watch.hz);
+            && synced < self.members.len()
+            && (synced == 0 || self.sends - self.restarted >= self.watch.hz);
         let mut wrong: Vec<(f32, u32)> = Vec::new();
         for (at, shown) in self.shown.iter_mut().enumerate() {
             let Some(replica) = scenery.replicas.get(shown.state.slot) else { continue };
@@ -347,7 +349,7 @@ impl Channel {
         }
         let message = if self.watch.packed { self.packed(tick, restarts) } else { Some(self.plain(tick, &wrong)) };
         let Some(message) = message else { return };
-        let cost = message.len() as f32 + HEAD_BYTES;
+        let cost = message.size() as f32 + HEAD_BYTES;
         self.credit -= cost;
         if !wrong.is_empty() && !restarts && self.watch.packed {
             let measured = cost / wrong.len() as f32;

@@ -206,6 +206,11 @@ impl Gateway {
     /// A client is gone. What it asked for is still carried out.
     pub fn disconnect(&mut self, client: ClientId) {
         self.sessions.disconnect(client);
+        self.forget(client);
+    }
+
+    /// Whoever is gone, of its own accord or not, is shown and answered nothing more.
+    fn forget(&mut self, client: ClientId) {
         self.channels.disconnect(client);
         self.fan_outs.forget(client);
     }
@@ -215,12 +220,8 @@ impl Gateway {
     pub fn waits(&mut self, client: ClientId, bytes: usize) {
         if !self.channels.waits(client, bytes) {
             self.counters.clients_hopeless += 1;
-            self.channels.disconnect(client);
-            self.sessions.close(
-                client,
-                "you read far less than you asked for; watch with fewer kbit",
-                &mut self.counters,
-            );
+            let reason = "you read far less than you asked for; watch with fewer kbit";
+            self.sessions.close(client, reason, &mut self.counters);
         }
     }
 
@@ -349,7 +350,10 @@ impl Gateway {
         self.greet(out);
         out.messages.append(&mut self.sessions.mail);
         out.requests.append(&mut self.sessions.requests);
-        out.closed.append(&mut self.sessions.closed);
+        for (client, reason) in std::mem::take(&mut self.sessions.closed) {
+            self.forget(client);
+            out.closed.push((client, reason));
+        }
         self.sessions.polled();
         if self.paused {
             self.show_views(out);

@@ -16,8 +16,7 @@ pub enum Message {
 
 impl Message {
     /// Bytes in it.
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         match self {
             Message::Text(text) => text.len(),
             Message::Binary(bytes) => bytes.len(),

@@ -12,29 +12,15 @@ use nimbus::physics::{Filter, QueryMirror};
 use nimbus::runtime::Places;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
-use support::{Cluster, Free, Plan, Viewer, get, is_whole, tick};
+use support::{Cluster, Free, MARBLES, Plan, Viewer, get, is_whole, tick};
 
-/// Balls that roll across the seams of three servers, and some that lie still.
-const MARBLES: &str = r#"
-name = "marbles"
-about = "Balls that roll across the seams between three servers."
-radius_max = 1.0
-
-[kill_box]
-min = [-900.0, -20.0, -900.0]
-max = [900.0, 100.0, 900.0]
-
-[layout]
-kind = "columns"
-count = 3
-width = 60.0
-
-[[bodies]]
-name = "ground"
-kind = "static"
-shape = { cuboid = { half = [800.0, 1.0, 800.0] } }
-position = [0.0, -1.0, 0.0]
-
+/// Balls that roll across the seams of three servers, and some that lie still: the ground of the world that all tests share
+/// with other regions and other balls.
+fn marbles() -> String {
+    let (ground, _) = MARBLES.split_once("[[bodies]]\nname = \"ball\"").expect("the balls come last");
+    let narrow = ground.replace("count = 2", "count = 3").replace("width = 200.0", "width = 60.0");
+    narrow
+        + r#"
 [[bodies]]
 name = "rolls"
 shape = { ball = { radius = 0.4 } }
@@ -47,7 +33,8 @@ name = "lies"
 shape = { ball = { radius = 0.4 } }
 position = [-80.0, 0.4, -7.0]
 repeat = { count = [40, 1, 3], spacing = [4.0, 1.0, 6.0] }
-"#;
+"#
+}
 
 const BODIES: u64 = 240;
 const RAYS: usize = 1_000;
@@ -57,7 +44,8 @@ const BATCH: usize = 250;
 const AHEAD: u64 = 90;
 
 fn start(name: &str) -> (Cluster, Viewer, World) {
-    let (world, head) = (Some(MARBLES), String::new());
+    let text = marbles();
+    let (world, head) = (Some(text.as_str()), String::new());
     let plan = Plan { name, world, head, coordinators: 1, nodes: 3, relayed: false, arguments: &[] };
     let mut cluster = Cluster::start(&plan, Free::default());
     cluster.until_world("every body on three servers", |world| {
@@ -66,7 +54,7 @@ fn start(name: &str) -> (Cluster, Viewer, World) {
     cluster.until_protected("coordinator-0");
     let mut viewer = cluster.viewer();
     viewer.until("every body", |client| client.len() as u64 == BODIES);
-    let world = world_file::parse(MARBLES, "marbles").unwrap();
+    let world = world_file::parse(&text, "marbles").unwrap();
     (cluster, viewer, world)
 }
 

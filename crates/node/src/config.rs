@@ -157,7 +157,7 @@ pub enum Planted {
 
 impl Planted {
     /// All that break a rule which every simulated run is held to, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 25] = [
+    pub const ALL: [(&'static str, Planted); 23] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),
         ("keep-on-grant", Planted::KeepOnGrant),
@@ -180,8 +180,6 @@ impl Planted {
         ("stale-seed", Planted::StaleSeed),
         ("backup-reorders", Planted::BackupReorders),
         ("forgotten-touches", Planted::ForgottenTouches),
-        ("forgotten-keepsakes", Planted::ForgottenKeepsakes),
-        ("eager-events", Planted::EagerEvents),
         ("deaf-to-statics", Planted::DeafToStatics),
     ];
 }

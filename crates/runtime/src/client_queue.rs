@@ -98,7 +98,7 @@ const GONE: &str = "the gateway is gone";
 
 /// What a message takes up while it waits.
 pub(crate) fn cost(message: &Message) -> usize {
-    MESSAGE_OVERHEAD + message.len()
+    MESSAGE_OVERHEAD + message.size()
 }
 
 #[cfg(test)]

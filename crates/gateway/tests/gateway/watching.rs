@@ -202,7 +202,19 @@ fn who_reads_slowly_is_sent_less_and_disturbs_nobody() {
     row.run(1, true);
     assert!(row.stage.closed.iter().any(|(client, reason)| *client == slow && reason.contains("fewer kbit")));
     assert_eq!(row.stage.gateway.counters().clients_hopeless, 1);
+    assert_eq!(row.stage.gateway.views().0, 1, "nothing is made for it any more");
     row.check(quick);
+}
+
+#[test]
+fn who_is_thrown_out_is_shown_nothing_more() {
+    let mut row = Row::new(20);
+    let client = row.watch(1, around(0.0, 50.0, true));
+    row.run(6, true);
+    assert_eq!(row.stage.gateway.views().0, 1);
+    (0..50).for_each(|_| row.stage.gateway.client_text(client, "rubbish"));
+    row.run(1, true);
+    assert_eq!((row.stage.closed.len(), row.stage.gateway.views()), (1, (0, 0)));
 }
 
 #[test]
