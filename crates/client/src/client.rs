@@ -4,7 +4,7 @@ use nimbus_model::{Aabb, ClientId, JointDesc, Nid, Pose, RegionBox, RegionId, Sh
 use nimbus_wire::client::bodies::{self, Bodies};
 use nimbus_wire::client::{
     Authority, BodyCard, BreachNews, ClientRole, FromClient, Hits, Overlay, Query, QueryFilter, SceneInfo, Spawn,
-    StaticBody, StaticSpawn, ToClient, Watch, WorldStats,
+    StaticBody, StaticSpawn, ToClient, TouchNews, TouchesOf, Watch, WorldStats,
 };
 use nimbus_wire::stream::{Decoded, StreamConfig, StreamDecodeError, StreamDecoder};
 use std::collections::{BTreeMap, VecDeque};
@@ -18,6 +18,8 @@ const ANSWERS_MAX: usize = 4096;
 const CARDS_MAX: usize = 256;
 /// Answers to questions kept for whoever asked; older ones are forgotten.
 const HITS_MAX: usize = 256;
+/// Touches kept for whoever takes them; older ones are forgotten and count as left out.
+const TOUCHES_MAX: usize = 65_536;
 
 /// What became of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +83,8 @@ pub struct Client {
     answers: VecDeque<Answer>,
     cards: VecDeque<BodyCard>,
     hits: VecDeque<Hits>,
+    touches: VecDeque<TouchNews>,
+    touches_left_out: u64,
     dropped: Dropped,
     seq: u64,
 }
@@ -149,6 +153,12 @@ impl Client {
             ToClient::Breaches { total, recent } => (self.seams.total, self.seams.breaches) = (total, recent),
             ToClient::Done { seq, nid } => self.answered(Answer { seq, outcome: Ok(nid) }),
             ToClient::Refused { seq, reason } => self.answered(Answer { seq, outcome: Err(reason) }),
+            ToClient::Touches { touches, left_out } => {
+                self.touches.extend(touches);
+                let beyond = self.touches.len().saturating_sub(TOUCHES_MAX);
+                self.touches.drain(..beyond);
+                self.touches_left_out += left_out + beyond as u64;
+            }
             ToClient::Statics { added, removed } => {
                 if let Some(world) = &mut self.world {
                     world.statics.retain(|known| !removed.contains(&known.nid));
@@ -347,6 +357,12 @@ impl Client {
         self.hits.drain(..).collect()
     }
 
+    /// Touches that began and ended and were told of since the last call, and how many more there were. Choose them with
+    /// [`Client::touches`].
+    pub fn take_touches(&mut self) -> (Vec<TouchNews>, u64) {
+        (self.touches.drain(..).collect(), std::mem::take(&mut self.touches_left_out))
+    }
+
     /// What was not believed or not understood.
     pub fn dropped(&self) -> &Dropped {
         &self.dropped
@@ -440,6 +456,11 @@ impl Client {
     /// Chooses what the gateway tells on top of the bodies.
     pub fn overlays(&mut self, on: &[Overlay]) -> String {
         self.command(&FromClient::Overlays { on: on.to_vec() })
+    }
+
+    /// Chooses whose touches the gateway tells of; see [`Client::take_touches`].
+    pub fn touches(&mut self, of: TouchesOf) -> String {
+        self.command(&FromClient::Touches { of })
     }
 
     /// Asks what is known of a body; see [`Client::take_cards`].

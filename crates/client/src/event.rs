@@ -1,7 +1,7 @@
 //! What happened, in order, for whoever wants to hear it.
 
 use nimbus_model::{ClientId, Nid, RegionId};
-use nimbus_wire::client::{BreachNews, ClientRole};
+use nimbus_wire::client::{BreachNews, ClientRole, TouchNews};
 use std::collections::VecDeque;
 
 /// Something that happened.
@@ -57,6 +57,11 @@ pub enum Event {
     },
     /// A promise is void. Only with [`Overlay::Breaches`](nimbus_wire::client::Overlay::Breaches).
     Breach(BreachNews),
+    /// Two bodies began or ceased to touch. Only for those that were asked for with
+    /// [`FromClient::Touches`](nimbus_wire::client::FromClient::Touches).
+    Touched(TouchNews),
+    /// So many touches happened about now that nobody tells of, because there were too many.
+    TouchesLeftOut(u64),
     /// The timeline stopped, went on or changed its speed.
     Clock {
         /// It stands still.

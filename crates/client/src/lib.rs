@@ -25,7 +25,8 @@ pub use event::Event;
 pub use gateways::Gateways;
 pub use nimbus_wire::client::{
     Authority, BodyCard, BreachNews, ClientRole, FromClient, HandOver, Hit, Hits, NearestBody, NodeStats, Overlapping,
-    Overlay, Query, QueryAnswer, QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, Watch, WorldStats,
+    Overlay, Query, QueryAnswer, QueryFilter, RegionShape, SceneInfo, Spawn, StaticBody, TouchNews, TouchesOf, Watch,
+    WorldStats,
 };
 pub use pending::{Answered, AskError, Settled};
 pub use playback::PlaybackConfig;

@@ -2,7 +2,7 @@
 
 use nimbus_model::{Nid, Pose};
 use nimbus_wire::client::bodies::{self, Bodies};
-use nimbus_wire::client::{FromClient, Overlay, ToClient, Watch};
+use nimbus_wire::client::{FromClient, Overlay, ToClient, TouchesOf, Watch};
 use std::time::Duration;
 
 use crate::bodies::Body;
@@ -54,6 +54,8 @@ pub struct Session {
     overlays: Vec<Overlay>,
     /// Where it looks, once it has said so.
     watch: Option<Watch>,
+    /// Whose touches it wants to hear of.
+    touches: TouchesOf,
     is_live: bool,
 }
 
@@ -67,6 +69,7 @@ impl Session {
             events: Events::new(config.events_max),
             overlays: Vec::new(),
             watch: None,
+            touches: TouchesOf::NONE,
             is_live: false,
             config,
         }
@@ -99,6 +102,11 @@ impl Session {
         self.client.take(message);
         let (paused, speed) = self.client.clock().unwrap_or((false, 1.0));
         self.playback.run_at(f64::from(self.client.tick_hz().unwrap_or(60)) * f64::from(speed), paused);
+        let (touches, left_out) = self.client.take_touches();
+        touches.into_iter().for_each(|touch| self.events.push(Event::Touched(touch)));
+        if left_out > 0 {
+            self.events.push(Event::TouchesLeftOut(left_out));
+        }
         self.settle();
         self.pending.expire(now);
     }
@@ -186,6 +194,9 @@ impl Session {
             self.watch = Some(*watch);
             self.playback.is_sparse = true;
         }
+        if let FromClient::Touches { of } = command {
+            self.touches = of.clone();
+        }
         let text = self.client.command(command);
         let seq = self.client.last_seq();
         self.pending.wait(seq, now + self.config.patience);
@@ -197,11 +208,12 @@ impl Session {
         self.overlays = overlays.to_vec();
     }
 
-    /// The commands that choose what to be told on top of the bodies, and of which bodies. To be asked whenever the former
+    /// The commands that choose what to be told on top of the bodies, and of which bodies and touches. To be asked whenever the former
     /// changes, and whenever another gateway has let us in.
     pub fn subscription(&self) -> impl Iterator<Item = FromClient> + use<> {
         let overlays = (!self.overlays.is_empty()).then(|| FromClient::Overlays { on: self.overlays.clone() });
-        overlays.into_iter().chain(self.watch.map(FromClient::Watch))
+        let touches = (self.touches != TouchesOf::NONE).then(|| FromClient::Touches { of: self.touches.clone() });
+        overlays.into_iter().chain(self.watch.map(FromClient::Watch)).chain(touches)
     }
 
     /// What was settled since the last call.

@@ -104,6 +104,11 @@ impl Channels {
         true
     }
 
+    /// Where everybody looks.
+    pub(crate) fn watches(&self) -> impl Iterator<Item = &Watch> {
+        self.by_number.values().map(Channel::watch)
+    }
+
     /// How many channels there are, and how many bodies they show in all.
     pub(crate) fn figures(&self) -> (usize, usize) {
         (self.by_number.len(), self.by_number.values().map(Channel::bodies).sum())

@@ -39,6 +39,8 @@ pub struct Counters {
     pub queries: u64,
     /// Views that clients asked for.
     pub watches: u64,
+    /// Times that regions were told what is wanted of them.
+    pub wishes: u64,
     /// Clients disconnected because they read far less than they asked for.
     pub clients_hopeless: u64,
     /// Batches of questions that were passed on to the servers.

@@ -1,6 +1,7 @@
 //! The gateway itself: the order in which a tick does things, and the way in for frames, clients and the shell.
 
 mod asking;
+mod wishing;
 
 use nimbus_model::{ClientId, Nid, Placed, RegionId, Tick, World, nearest};
 use nimbus_space::PartitionMap;
@@ -26,6 +27,8 @@ use crate::sessions::{Allowance, Sessions};
 use crate::statics::StaticChanges;
 use crate::stats::Stats;
 use crate::stream::Stream;
+use crate::touching::Touching;
+use crate::wishes::Wishes;
 use crate::{Counters, Message, Outputs, Request};
 
 /// State frames kept between two ticks.
@@ -53,12 +56,33 @@ pub struct GatewayConfig {
     pub command_burst: u32,
     /// Regions have backups: births, deaths and outcomes are shown only once they are certain to stand.
     pub durable: bool,
+    /// Whom it serves.
+    pub serves: Serves,
+}
+
+/// Whom a gateway serves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Serves {
+    /// Whoever looks, plays or asks.
+    #[default]
+    Everybody,
+    /// Whoever asks what is where. It shows nothing and takes no commands, so nothing delays its answers, and it always knows
+    /// where everything is.
+    Questions,
 }
 
 impl Default for GatewayConfig {
     fn default() -> Self {
         let id = GatewayId::default();
-        GatewayConfig { id, epoch: 1, clients_max: 1000, commands_per_second: 200, command_burst: 400, durable: false }
+        GatewayConfig {
+            id,
+            epoch: 1,
+            clients_max: 1000,
+            commands_per_second: 200,
+            command_burst: 400,
+            durable: false,
+            serves: Serves::Everybody,
+        }
     }
 }
 
@@ -104,6 +128,8 @@ pub struct Gateway {
     sessions: Sessions,
     orders: Orders,
     fan_outs: FanOuts,
+    touching: Touching,
+    wishes: Wishes,
     stats: Stats,
     counters: Counters,
 }
@@ -144,6 +170,8 @@ impl Gateway {
             sessions: Sessions::default(),
             orders: Orders::default(),
             fan_outs: FanOuts::default(),
+            touching: Touching::default(),
+            wishes: Wishes::default(),
             counters: Counters::default(),
         }
     }
@@ -195,7 +223,8 @@ impl Gateway {
 
     /// Lets a client in; its first picture comes with the next tick or poll. Or the reason why not, for a person.
     pub fn connect(&mut self, client: ClientId, role: ClientRole) -> Result<(), String> {
-        self.sessions.connect((client, role, false), self.config.clients_max, self.allowance())
+        let watches = self.config.serves == Serves::Questions;
+        self.sessions.connect((client, role, watches), self.config.clients_max, self.allowance())
     }
 
     /// Lets a client in that sees no bodies until it says what it watches.
@@ -213,6 +242,7 @@ impl Gateway {
     fn forget(&mut self, client: ClientId) {
         self.channels.disconnect(client);
         self.fan_outs.forget(client);
+        self.touching.forget(client);
     }
 
     /// So many bytes wait to be sent to a client. One that watches is sent less while it does not keep up, and is let go when
@@ -294,8 +324,8 @@ impl Gateway {
                 Content::Reply(reply) => {
                     self.counters.replies_unknown += u64::from(!self.fan_outs.hear(region, reply));
                 }
-                Content::Records(_) | Content::Kept(_) | Content::Commit(_) | Content::Ask(_) => {
-                    self.counters.frames_misaddressed += 1;
+                Content::Records(_) | Content::Kept(_) | Content::Commit(_) | Content::Ask(_) | Content::Wish(_) => {
+                    self.counters.frames_misaddressed += 1
                 }
             }
         }
@@ -321,6 +351,7 @@ impl Gateway {
             Sender { from: Address::Gateway(self.config.id), era: self.era, epoch: self.config.epoch, tick: self.now };
         self.lanes.emit(sender, &mut out.frames);
         self.turn_fan_outs(out);
+        self.wish(out);
         let mut messages = Vec::new();
         let mut shapes = Vec::new();
         let heard = self.sessions.all_seeing().next().is_some();
@@ -335,6 +366,7 @@ impl Gateway {
         if self.seams.due(self.now, self.world.tick_hz) {
             self.show_overlays(out);
         }
+        self.touching.tell(&mut out.messages);
         self.sessions.earn(elapsed, self.allowance());
         self.news.extend(self.stats.due(self.now, self.world.tick_hz));
         self.poll(out);
@@ -444,6 +476,7 @@ impl Gateway {
         self.replicas.clear();
         self.mirror.clear();
         self.seams.clear();
+        self.touching.clear();
         self.stream.clear();
         self.channels.clear();
         self.to_settled(vec![self.world_message(), self.map_message()], out);
@@ -475,7 +508,7 @@ impl Gateway {
     }
 
     fn apply_items(&mut self) {
-        let Gateway { lanes, replicas, orders, sessions, counters, config, now, .. } = self;
+        let Gateway { lanes, replicas, orders, sessions, touching, counters, config, now, .. } = self;
         lanes.apply(|voice, item| match item {
             Item::Hosted { nid, body_epoch, desc, motion } => {
                 replicas.hosted(voice, (nid, body_epoch), &desc, &motion, counters);
@@ -494,6 +527,7 @@ impl Gateway {
                     }
                 }
             }
+            Item::Touches(told) => touching.hear(told),
             Item::Transfer(_)
             | Item::Order(_)
             | Item::Rests(_)
@@ -512,6 +546,12 @@ impl Gateway {
         let needed = ClientRole::needed_for(&command);
         if let Some(role) = self.sessions.role(client).filter(|role| *role < needed) {
             return self.forbid(client, seq, role, needed);
+        }
+        if self.config.serves == Serves::Questions
+            && !matches!(command, FromClient::Query { .. } | FromClient::Inspect { .. })
+        {
+            let reason = "this gateway answers questions and nothing else; connect to another one for that";
+            return self.sessions.hasty(client, seq, reason, &mut self.counters);
         }
         let ordered = match command {
             FromClient::Spawn(spawn) => {
@@ -542,6 +582,7 @@ impl Gateway {
                 return self.ask_servers((client, seq), (queries, filter), at);
             }
             FromClient::Watch(watch) => return self.watch(client, seq, &watch),
+            FromClient::Touches { of } => return self.listen(client, seq, of),
             FromClient::Game { nid, payload } => self.owner(nid).map(|region| (region, Command::Game { nid, payload })),
             FromClient::Velocity { nid, linear, angular } => {
                 self.owner(nid).map(|region| (region, Command::Turn { nid, linear, angular }))

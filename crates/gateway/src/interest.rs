@@ -8,7 +8,7 @@ const NEAREST_M: f32 = 1.0;
 /// What is nearer than this share of the range is seen whichever way the eye looks: it may turn.
 const AROUND: f32 = 0.125;
 /// What is seen stays seen until it is this many times too far, or too far aside, so that nothing flickers at the edge.
-const LINGERS: f32 = 1.1;
+pub(crate) const LINGERS: f32 = 1.1;
 /// The angle that can be told apart, radians: a quarter of a pixel of a screen 1,280 pixels and 100 degrees wide.
 const VISIBLE_RAD: f32 = 0.000_35;
 /// Bodies are taken to be this big, metres, when it is asked what a turn of theirs moves.

@@ -11,6 +11,7 @@
 //! - `seams` keeps what regions say of auras, clusters and breaches, `hand_overs` who had a body before.
 //! - `statics` keeps what is put into the world and taken out until its tick.
 //! - `mirror` answers what is where, once somebody asks; `fan_outs` has all servers answer, `merge` makes one of it.
+//! - `wishes` says what regions are asked to tell of; `touching` who hears of touches.
 //! - `sessions` bounds what a client may cost; `orders` remembers who asked for what.
 
 mod channel;
@@ -32,9 +33,11 @@ mod shapes;
 mod statics;
 mod stats;
 mod stream;
+mod touching;
+mod wishes;
 
 pub use counters::Counters;
-pub use gateway::{Gateway, GatewayConfig};
+pub use gateway::{Gateway, GatewayConfig, Serves};
 pub use nimbus_wire::client::{NodeStats, SceneInfo, WorldStats};
 pub use output::{Message, Outputs, Request};
 pub use replicas::Replica;

@@ -3,13 +3,12 @@
 //! Nothing is kept before somebody asks. From then on the mirror follows the replicas, moved bodies only, until nobody
 //! has asked for a while.
 
-use nimbus_model::{RegionId, Tick, World};
+use nimbus_model::{Tick, Velocity, World};
 use nimbus_physics::{Filter, QueryMirror, RayHit, ShapeHit};
 use nimbus_wire::client::{Hit, NearestBody, OVERLAP_BODIES_MAX, Overlapping, Query, QueryAnswer, QueryFilter};
-use std::collections::BTreeMap;
 
 use crate::Counters;
-use crate::replicas::Replicas;
+use crate::replicas::{Replica, Replicas};
 
 /// A mirror that nobody asked for this many ticks is given up: ten seconds at 60 Hz.
 const IDLE_TICKS: u64 = 600;
@@ -60,8 +59,7 @@ impl Mirror {
     }
 
     /// True while the mirror follows the replicas.
-    #[cfg(test)]
-    fn is_kept(&self) -> bool {
+    pub(crate) fn is_kept(&self) -> bool {
         self.bodies.is_some()
     }
 
@@ -108,15 +106,12 @@ fn build(picture: Picture<'_>, counters: &mut Counters) -> QueryMirror {
     bodies
 }
 
-/// The tick that all places are at least of: that of the region with bodies in motion of which least was heard. What is
-/// at rest is where it is, however long ago that was said.
+/// The tick that all places are at least of: that of the body in motion of which least was heard. What is at rest is where
+/// it is, however long ago that was said.
 fn tick_of(picture: Picture<'_>) -> Tick {
-    let mut heard: BTreeMap<RegionId, Tick> = BTreeMap::new();
-    for replica in picture.replicas.iter().filter(|replica| !replica.sleeping) {
-        let latest = heard.entry(replica.region).or_default();
-        *latest = replica.stamp.tick.max(*latest);
-    }
-    heard.into_values().min().map_or(picture.now, |tick| tick.min(picture.now))
+    let moves = |replica: &&Replica| !replica.sleeping && replica.velocity != Velocity::ZERO;
+    let oldest = picture.replicas.iter().filter(moves).map(|replica| replica.stamp.tick).min();
+    oldest.map_or(picture.now, |tick| tick.min(picture.now))
 }
 
 fn answer(bodies: &mut QueryMirror, query: &Query, filter: Filter) -> QueryAnswer {

@@ -125,6 +125,11 @@ impl Sessions {
         self.by_client.iter().filter(move |(_, session)| sees_all(session)).map(|(client, _)| *client)
     }
 
+    /// True when some client sees everything, or is about to.
+    pub(crate) fn anybody_sees_all(&self) -> bool {
+        self.by_client.values().any(|session| !session.watches)
+    }
+
     /// From now on a client sees what it watches. True if it has seen everything so far.
     pub(crate) fn watches(&mut self, client: ClientId) -> bool {
         let Some(session) = self.by_client.get_mut(&client) else { return false };

@@ -12,7 +12,7 @@ use nimbus::runtime::{Scenes, first_map};
 use nimbus::space::PartitionMap;
 use nimbus::wire::client::ClientRole;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,6 +74,16 @@ struct GatewayEntry {
     relayed: Option<SocketAddr>,
     http: SocketAddr,
     operator: Option<SocketAddr>,
+    #[serde(default)]
+    serves: ServesEntry,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ServesEntry {
+    #[default]
+    Everybody,
+    Questions,
 }
 
 #[derive(Deserialize)]
@@ -135,6 +145,8 @@ const BUDGET_US: u32 = 6_000;
 pub(crate) struct Described {
     pub(crate) setup: ClusterSetup,
     pub(crate) http: BTreeMap<ProcessName, SocketAddr>,
+    /// Gateways that answer questions and do nothing else.
+    pub(crate) questions: BTreeSet<ProcessName>,
     /// What tokens of clients are signed with, where gateways ask for them.
     pub(crate) secret: Option<PathBuf>,
     /// What clients without a token may do there.
@@ -172,8 +184,13 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
             add(name, Place { role, address, relayed }, operator)?;
         }
     }
-    for &GatewayEntry { ref name, address, relayed, http: web, operator } in &file.gateway {
-        http.insert(add(name, Place { role: Role::Gateway, address, relayed }, operator)?, web);
+    let mut questions = BTreeSet::new();
+    for &GatewayEntry { ref name, address, relayed, http: web, operator, serves } in &file.gateway {
+        let name = add(name, Place { role: Role::Gateway, address, relayed }, operator)?;
+        if serves == ServesEntry::Questions {
+            questions.insert(name.clone());
+        }
+        http.insert(name, web);
     }
     if file.coordinator.is_empty() || file.node.is_empty() {
         let wanted = "list at least one [[coordinator]] and at least one [[node]]";
@@ -240,7 +257,7 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
     };
     let secret = file.access.as_ref().map(|access| beside(&access.secret));
     let anonymous = file.access.as_ref().and_then(|access| access.anonymous);
-    Ok(Described { setup, http, secret, anonymous, etcd_data: beside(&data), relay })
+    Ok(Described { setup, http, questions, secret, anonymous, etcd_data: beside(&data), relay })
 }
 
 /// What a tick of a region may cost, microseconds, if there are spare ones to help.

@@ -160,6 +160,44 @@ fn a_thousand_rays_through_three_processes_meet_what_they_would_in_one_world() {
 }
 
 #[test]
+fn a_query_server_answers_and_does_nothing_else() {
+    let mut free = Free::default();
+    let http = free.tcp();
+    let head = format!(
+        "[[gateway]]\nname = \"questions\"\naddress = \"{}\"\nhttp = \"{http}\"\nserves = \"questions\"\n",
+        free.udp()
+    );
+    let text = marbles();
+    let plan = Plan {
+        name: "query-server",
+        world: Some(&text),
+        head,
+        coordinators: 1,
+        nodes: 3,
+        relayed: false,
+        arguments: &[],
+    };
+    let mut cluster = Cluster::start(&plan, free);
+    cluster.until_world("every body", |world| is_whole(world, BODIES));
+    cluster.until("the query server knows every body", |_| {
+        get(http, "/api/world").filter(|world| world["bodies"] == BODIES)
+    });
+    let mut asker = Viewer::connect(http);
+    asker.until("a world", |client| client.world().is_some());
+    let nearest = Query::Nearest { position: Vec3::new(-80.0, 0.4, -7.0), max: 5.0 };
+    asker.ask(vec![nearest; 250]);
+    let hits = asker.until_hits(1).remove(0);
+    println!("answered for {} ticks ago", hits.age);
+    assert!(hits.answers.iter().all(|answer| matches!(answer, QueryAnswer::Nearest(Some(_)))));
+    assert!(hits.age < 20, "it hears of everything at every tick: {}", hits.age);
+    let refused = asker.command(serde_json::json!({"type": "reset"})).unwrap_err();
+    assert!(refused.contains("answers questions and nothing else"), "{refused}");
+    assert_eq!(asker.client.len(), 0, "it shows nothing");
+    let gateways = asker.client.gateways().to_vec();
+    assert!(gateways.is_empty(), "whoever asks cannot go on elsewhere, and whoever plays not here: {gateways:?}");
+}
+
+#[test]
 fn while_a_server_is_dead_the_answer_names_it() {
     let (mut cluster, mut viewer, _) = start("queries-kill");
     let mut rng = Rng::new(6);

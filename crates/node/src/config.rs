@@ -153,11 +153,13 @@ pub enum Planted {
     EagerEvents,
     /// Statics that are put into the world are ignored.
     DeafToStatics,
+    /// Gateways are not told of touches that bodies began or ended on their way to this server.
+    LateTouches,
 }
 
 impl Planted {
     /// All that break a rule which every simulated run is held to, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 23] = [
+    pub const ALL: [(&'static str, Planted); 24] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),
         ("keep-on-grant", Planted::KeepOnGrant),
@@ -181,6 +183,7 @@ impl Planted {
         ("backup-reorders", Planted::BackupReorders),
         ("forgotten-touches", Planted::ForgottenTouches),
         ("deaf-to-statics", Planted::DeafToStatics),
+        ("late-touches", Planted::LateTouches),
     ];
 }
 

@@ -80,7 +80,12 @@ impl Node {
 
     /// True when somebody wants to know of touches.
     pub(crate) fn wants_contacts(&self) -> bool {
-        self.config.contacts || self.config.game.is_some()
+        self.tells_touches() || self.config.game.is_some()
+    }
+
+    /// True when somebody outside wants to know of them.
+    pub(crate) fn tells_touches(&self) -> bool {
+        self.config.contacts || !self.listeners.is_empty()
     }
 
     /// Notes touches that began or ended.
@@ -89,6 +94,7 @@ impl Node {
             if contact.kind == ContactKind::Began && self.config.game.is_some() {
                 self.agenda.contacts.push(contact);
             }
+            self.note_touch(contact);
             if !self.config.contacts {
                 continue;
             }
@@ -114,7 +120,7 @@ impl Node {
 
     /// Every touch of some bodies, to be asked before they leave the engine. Nothing when nobody wants to know.
     pub(crate) fn touches_of(&self, nids: &[Nid]) -> Vec<(Nid, Nid)> {
-        if self.config.contacts { self.physics.touches(nids) } else { Vec::new() }
+        if self.tells_touches() { self.physics.touches(nids) } else { Vec::new() }
     }
 
     /// Ends touches now.
@@ -131,7 +137,7 @@ impl Node {
 
     /// Ends the touches of a group that came back and cannot live here either.
     pub(crate) fn end_lost_contacts(&mut self, transfer: &Transfer) {
-        if !self.config.contacts {
+        if !self.tells_touches() {
             return;
         }
         if let Ok(group) = decode_group(&transfer.payload) {

@@ -70,6 +70,8 @@ pub struct Counters {
     pub game_refused: u64,
     /// Acts of a game that came to nothing: no room for a body, or a body that could not be found.
     pub deeds_lost: u64,
+    /// States of bodies sent to gateways.
+    pub states_told: u64,
     /// News for a gateway dropped because it did not keep up.
     pub feed_dropped: u64,
     /// Batches of questions answered after the tick they were for.

@@ -1,14 +1,14 @@
 //! What gateways hear: births and arrivals, deaths and rests for certain; motion as it comes.
 
 use nimbus_model::{Nid, RegionId};
-use nimbus_wire::{Address, Content, Frame, Item, STATES_PER_FRAME};
+use nimbus_wire::{Address, Content, Frame, Item, Places, STATES_PER_FRAME, StateUpdate};
 
 use crate::config::Planted;
 use crate::node::Node;
 use crate::outbox::GATEWAY_LANE_MAX;
 
 /// Births wait their turn when this many items are on their way to a gateway.
-const BIRTHS_UNDER_WAY_MAX: usize = 8_192;
+pub(crate) const BIRTHS_UNDER_WAY_MAX: usize = 8_192;
 
 impl Node {
     /// Tells every gateway, for certain.
@@ -75,19 +75,28 @@ impl Node {
         Some(Item::Hosted { nid, body_epoch, desc, motion: self.physics.motion(nid)? })
     }
 
-    /// Where everything awake is now, for every gateway.
+    /// Where everything awake is now, for every gateway as far as it wants to know.
     pub(crate) fn emit_states(&mut self, out: &mut Vec<Frame>) {
         let moved = std::mem::take(&mut self.moved);
-        if let [gateway] = self.config.gateways[..]
-            && moved.len() <= STATES_PER_FRAME
-        {
-            out.push(self.frame(Address::Gateway(gateway), Content::States(moved)));
-            return;
-        }
+        let told = std::mem::replace(&mut self.states_told, self.now);
+        let mut states = 0;
         for &gateway in &self.config.gateways {
-            for chunk in moved.chunks(STATES_PER_FRAME) {
+            let places = self.places_for(gateway);
+            let some: Vec<StateUpdate>;
+            let wanted = match places {
+                Places::Everywhere => &moved,
+                Places::Within(_) => {
+                    let wants =
+                        |state: &&StateUpdate| places.hold(state.pose.position) || self.is_turn_of(state.nid, told);
+                    some = moved.iter().filter(wants).copied().collect();
+                    &some
+                }
+            };
+            states += wanted.len() as u64;
+            for chunk in wanted.chunks(STATES_PER_FRAME) {
                 out.push(self.frame(Address::Gateway(gateway), Content::States(chunk.to_vec())));
             }
         }
+        self.counters.states_told += states;
     }
 }

@@ -68,6 +68,8 @@ pub enum Input {
     Gateways(Vec<GatewayId>),
     /// A change of the whole world is to come. What is to come counts before it comes, so the log has it.
     Announced(Change),
+    /// These gateways hear of touches, and no others.
+    Listeners(Vec<GatewayId>),
 }
 
 /// What must be known about an item from a region before it may take effect.

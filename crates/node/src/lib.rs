@@ -52,6 +52,7 @@ mod traverse;
 mod under_way;
 mod utility;
 mod watchers;
+mod wishes;
 mod withheld;
 
 pub use backup::{Backup, BackupCounters, PromoteError};

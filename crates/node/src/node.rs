@@ -4,7 +4,7 @@ use nimbus_model::{BodyDesc, Keepsake, Mixer, Motion, Nid, Placed, RegionId, Tic
 use nimbus_physics::{PhysicsWorld, ScratchWorld};
 use nimbus_space::PartitionMap;
 use nimbus_wire::lane::RESEND_TICKS;
-use nimbus_wire::{Address, Content, Course, Frame, GatewayId, Item, LaneFrame, Linkage, StateUpdate};
+use nimbus_wire::{Address, Content, Course, Frame, GatewayId, Item, LaneFrame, Linkage, StateUpdate, Touches};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,6 +26,7 @@ use crate::recent::Recent;
 use crate::record_stream::RecordStream;
 use crate::reigns::Reigns;
 use crate::seam::Seam;
+use crate::wishes::Wishes;
 
 /// Where bodies went is remembered for this long, so that commands can follow them.
 const DEPARTED_TICKS: u64 = 600;
@@ -117,6 +118,17 @@ pub struct Node {
     /// When gateways last got a report on the seams.
     #[serde(skip)]
     pub(crate) seams_told: Tick,
+    /// When gateways were last told of motion.
+    #[serde(skip)]
+    pub(crate) states_told: Tick,
+    /// What gateways want to hear.
+    #[serde(skip)]
+    pub(crate) wishes: Wishes,
+    /// Gateways that hear of touches, and how many each was not told of since the last that it was.
+    pub(crate) listeners: BTreeMap<GatewayId, u64>,
+    /// Touches of this tick, for them.
+    #[serde(skip)]
+    pub(crate) touched: Touches,
     /// Bodies that gateways have yet to hear of.
     pub(crate) untold: BTreeSet<(GatewayId, Nid)>,
     /// Who watches from the next tick on, as the shell said.
@@ -185,7 +197,7 @@ impl Node {
     pub(crate) fn empty(config: NodeConfig, world: Arc<World>, era: u16, map: PartitionMap, at: Tick) -> Node {
         let seam = Seam { largest_m: largest_of(&world), ..Seam::default() };
         let mut node = Node {
-            physics: physics_of(&config, &world, era),
+            physics: physics_of(config.contacts || config.game.is_some(), &world, era),
             horizon: Horizon::new(&world, &config.aura),
             pending: Pending::default(),
             recent: Recent::default(),
@@ -215,6 +227,10 @@ impl Node {
             outside: Vec::new(),
             moved: Vec::new(),
             seams_told: at,
+            states_told: at,
+            wishes: Wishes::default(),
+            listeners: BTreeMap::new(),
+            touched: Touches::default(),
             untold: BTreeSet::new(),
             watchers: None,
             serial: 0,
@@ -253,6 +269,7 @@ impl Node {
                 self.inbox.receive_auras(frame.from, frame.tick, auras);
             }
             Content::Ask(ask) if for_me && frame.epoch >= known => self.hear_ask(frame.from, ask),
+            Content::Wish(wish) if for_me && frame.epoch >= known => self.hear_wish(frame.from, frame.tick, wish),
             _ => self.counters.frames_void += 1,
         }
     }
@@ -295,6 +312,7 @@ impl Node {
         if !loads {
             let gate = self.gate();
             self.inbox.due(tick, self.config.policy, gate, &mut inputs);
+            inputs.extend(self.listeners_input());
             inputs.extend(self.watchers_input());
         }
         inputs.extend(self.kept_input());
@@ -356,6 +374,7 @@ impl Node {
                 Input::Change(_) | Input::Announced(_) | Input::Force { .. } => {}
                 Input::Kept { upto } => self.kept = *upto,
                 Input::Gateways(gateways) => self.follow_gateways(gateways),
+                Input::Listeners(listeners) => self.follow_listeners(listeners),
                 Input::Ack { from, upto } => self.take_ack(*from, *upto),
                 Input::Item { from, item, .. } => self.take_item(*from, item.clone()),
                 Input::Auras { from, tick, frame } => self.seam.hear(*from, *tick, self.now, frame),
@@ -374,6 +393,7 @@ impl Node {
         self.apply_policy();
         self.tell_untold();
         self.release_contacts();
+        self.tell_touches();
         if tick.0.is_multiple_of(DEPARTED_TICKS / 4) {
             self.forget_departed(tick - DEPARTED_TICKS);
         }
@@ -427,7 +447,7 @@ impl Node {
                 self.map = map.clone();
                 self.cradles = vec![map.clone()];
                 self.former = None;
-                self.physics = physics_of(&self.config, world, *era);
+                self.physics = physics_of(self.wants_contacts(), world, *era);
                 self.horizon = Horizon::new(world, &self.config.aura);
                 self.seam = Seam { largest_m: largest_of(world), ..Seam::default() };
                 self.scratch = None;
@@ -702,9 +722,9 @@ impl Node {
     }
 }
 
-/// An empty world as this server needs it.
-fn physics_of(config: &NodeConfig, world: &World, era: u16) -> PhysicsWorld {
+/// An empty world, which tells of touches if somebody wants to know.
+fn physics_of(contacts: bool, world: &World, era: u16) -> PhysicsWorld {
     let mut physics = PhysicsWorld::new(world, era);
-    physics.report_contacts(config.contacts || config.game.is_some());
+    physics.report_contacts(contacts);
     physics
 }

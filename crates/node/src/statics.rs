@@ -21,7 +21,7 @@ impl Node {
         let gone: Vec<Nid> =
             present.statics.iter().map(|one| one.nid(era)).filter(|nid| !placed.contains(era, *nid)).collect();
         for nid in gone {
-            if self.config.contacts {
+            if self.tells_touches() {
                 let touches = self.physics.touches_with_static(nid);
                 self.end_contacts(touches);
             }

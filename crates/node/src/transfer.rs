@@ -155,7 +155,7 @@ impl Node {
             return Ok((ticks, Vec::new()));
         }
         let (first, count) = (transfer.tick.next(), group.members.len());
-        let contacts = self.config.contacts || self.config.game.is_some();
+        let contacts = self.wants_contacts();
         let (caught_up, scratch) = self.live_alone(std::mem::take(group), first, ticks, contacts);
         *group = caught_up.map_err(|_| Refusal::BadBody)?;
         let contacts =

@@ -30,6 +30,8 @@ impl Node {
             self.asked.close(*gone);
             self.peer_epochs.remove(&address);
             self.untold.retain(|(gateway, _)| gateway != gone);
+            self.wishes.remove(gone);
+            self.listeners.remove(gone);
         }
         for new in gateways.iter().filter(|gateway| !former.contains(gateway)) {
             self.untold.extend(self.hosted.iter().map(|(nid, _)| (*new, nid)));

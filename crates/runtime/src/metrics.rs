@@ -234,7 +234,7 @@ const COUNTER: &str = "counter";
 
 type NodeCounter = (&'static str, &'static str, fn(&Reading) -> f64);
 
-const NODE_COUNTERS: [NodeCounter; 19] = [
+const NODE_COUNTERS: [NodeCounter; 20] = [
     ("nimbus_node_late_ticks_total", "Ticks that began more than a tick too late.", |r| r.late_ticks as f64),
     ("nimbus_node_lost_ticks_total", "Tick numbers skipped.", |r| r.counters.ticks_lost as f64),
     ("nimbus_node_arrived_bodies", "Bodies that arrived since the world was loaded.", |r| r.counters.arrived as f64),
@@ -254,6 +254,7 @@ const NODE_COUNTERS: [NodeCounter; 19] = [
     }),
     ("nimbus_node_repeated_orders_total", "Orders that came again.", |r| r.counters.orders_repeated as f64),
     ("nimbus_node_linkages_total", "Joints asked for across servers.", |r| r.counters.linkages as f64),
+    ("nimbus_node_states_told_total", "States of bodies sent to gateways.", |r| r.counters.states_told as f64),
     ("nimbus_node_dropped_news_total", "News dropped for a slow gateway.", |r| r.counters.feed_dropped as f64),
     ("nimbus_node_asks_answered_total", "Batches of questions answered.", |r| r.counters.asks_answered as f64),
     ("nimbus_node_asks_missed_total", "Batches whose tick was past or skipped.", |r| r.counters.asks_missed as f64),

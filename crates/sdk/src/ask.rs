@@ -2,7 +2,7 @@
 
 use nimbus_client::{
     Answered, AskError, Authority, BodyCard, FromClient, Hit, Hits, NearestBody, Overlapping, Query, QueryAnswer,
-    QueryFilter, Spawn,
+    QueryFilter, Spawn, TouchesOf, Watch,
 };
 use nimbus_model::{JointDesc, Nid, Pose, Shape, Vec3};
 
@@ -56,6 +56,17 @@ impl Connection {
     /// Sets the speed of the timeline.
     pub async fn speed(&self, factor: f32) -> Result<(), AskError> {
         self.done(FromClient::Speed { factor }).await
+    }
+
+    /// From now on sees what this view shows, and nothing else; also from every gateway that it moves to.
+    pub async fn watch(&self, watch: Watch) -> Result<(), AskError> {
+        self.done(FromClient::Watch(watch)).await
+    }
+
+    /// From now on is told of these touches as [`Event::Touched`](nimbus_client::Event::Touched); also by every gateway that it
+    /// moves to. A touch that began before is told of when it ends.
+    pub async fn touches(&self, of: TouchesOf) -> Result<(), AskError> {
+        self.done(FromClient::Touches { of }).await
     }
 
     /// Everything that a gateway knows of a body.

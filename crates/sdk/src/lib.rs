@@ -51,8 +51,8 @@ mod websocket;
 pub use connection::{Connection, Placed};
 pub use nimbus_client::{
     Answered, AskError, Body, BodyCard, BreachNews, Client, ClientRole, Event, FromClient, Hit, Hits, NearestBody,
-    Overlapping, Overlay, PlaybackConfig, Query, QueryAnswer, QueryFilter, SessionConfig, Spawn, StaticBody,
-    WorldStats,
+    Overlapping, Overlay, PlaybackConfig, Query, QueryAnswer, QueryFilter, SessionConfig, Spawn, StaticBody, TouchNews,
+    TouchesOf, Watch, WorldStats,
 };
 pub use nimbus_model::{BodyKind, JointDesc, Nid, Pose, Quat, RegionId, Shape, Tick, Vec3};
 pub use options::Options;

@@ -14,7 +14,7 @@ use nimbus_model::{ClientId, Mixer, Nid, Placed, RegionId, Rng, Tick, Vec3, Worl
 use nimbus_node::{Change, Event, EventKind, Horizon, Node, NodeConfig, Phase, Policy};
 use nimbus_scenes::SceneParams;
 use nimbus_space::PartitionMap;
-use nimbus_wire::client::{ClientRole, Watch};
+use nimbus_wire::client::{ClientRole, TouchesOf, Watch};
 use nimbus_wire::{Address, Frame, GatewayId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -259,6 +259,9 @@ impl Universe {
                 } else {
                     gateway.connect_watching(ClientId(c), ClientRole::Viewer).expect("a fresh gateway has room");
                     gateway.client_text(ClientId(c), &client.watch(WATCH));
+                    if self.config.contacts {
+                        gateway.client_text(ClientId(c), &client.touches(TouchesOf::Everything));
+                    }
                 }
             }
         }
@@ -489,6 +492,8 @@ impl Universe {
                     Message::Text(text) => watcher.handle_text(&text),
                     Message::Binary(bytes) => watcher.handle_binary(&bytes),
                 }
+                let (touches, left_out) = watcher.take_touches();
+                self.checkers.hear_touches(touches, left_out);
                 continue;
             }
             let to = Actor::Client(client.0);
@@ -636,9 +641,12 @@ impl Universe {
         let node = &mut self.nodes[i];
         let room = BREACHES_KEPT.saturating_sub(self.outcome.breaches.len());
         self.outcome.breaches.extend(node.take_breaches().into_iter().take(room));
+        let region = RegionId(i as u16);
+        if node.tells_touches_to(GatewayId(0)) {
+            self.checkers.tells_touches(region, node.now());
+        }
         for told in node.take_contacts() {
             self.heard[i] = told.tick;
-            let region = RegionId(i as u16);
             if self.config.checked {
                 self.checkers.observe_contacts(region, &told);
             }

@@ -100,12 +100,13 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
         Planted::DeafToAuras => &["apart"],
         Planted::NoCatchUp => &["no missed ticks"],
         Planted::AdoptWithoutCommit => &["one owner"],
-        Planted::SameEpochRestart => &["one owner", "bounded queues"],
+        Planted::SameEpochRestart => &["one owner", "bounded queues", "monotone stamps"],
         Planted::AckBeforeKept => &["conservation", "bounded queues", "one owner"],
         Planted::CommitWithoutEpoch | Planted::StaleSeed | Planted::BackupReorders => {
             &["durable", "one owner", "conservation", "bounded queues", "mirror", "one era", "one partition"]
         }
         Planted::ForgottenTouches => &["contact turns"],
+        Planted::LateTouches => &["heard touches"],
         // Questions and games have tests of their own, which find these.
         Planted::LateAnswers | Planted::AnswersWithoutUnderWay | Planted::ForgottenKeepsakes | Planted::EagerEvents => {
             unreachable!("not in the list")
@@ -136,7 +137,7 @@ fn every_planted_bug_is_found() {
             Planted::CommitWithoutEpoch => "reordering,jitter,crash,suspicion".parse().unwrap(),
             _ => Faults::all(),
         };
-        base.contacts = planted == Planted::ForgottenTouches;
+        base.contacts = matches!(planted, Planted::ForgottenTouches | Planted::LateTouches);
         base.planted = Some(planted);
         let swarm = Swarm { base, first_seed: 1, seeds: 60, vary_servers: true, stop_at_first: true };
         let report = swarm.run(2, |_| {}).unwrap();

@@ -12,6 +12,7 @@ use crate::item::Item;
 use crate::records::{Commit, Kept, Records};
 use crate::seams::SeamReport;
 use crate::states;
+use crate::wish::Wish;
 
 /// Frames longer than this are refused unread.
 pub const FRAME_BYTES_MAX: usize = 8 << 20;
@@ -73,6 +74,8 @@ pub enum Content {
     Ask(Ask),
     /// Region to gateway: what it says to them.
     Reply(Reply),
+    /// Gateway to region: what it wants to hear. Only the latest counts.
+    Wish(Wish),
 }
 
 /// The envelope every message between servers and gateways travels in.
@@ -143,6 +146,7 @@ const KIND_KEPT: u8 = 9;
 const KIND_COMMIT: u8 = 10;
 const KIND_ASK: u8 = 11;
 const KIND_REPLY: u8 = 12;
+const KIND_WISH: u8 = 13;
 
 impl Frame {
     /// The frame as bytes: version, kind, the envelope in fields of fixed width, and the content.
@@ -157,6 +161,7 @@ impl Frame {
             Content::Commit(_) => KIND_COMMIT,
             Content::Ask(_) => KIND_ASK,
             Content::Reply(_) => KIND_REPLY,
+            Content::Wish(_) => KIND_WISH,
         };
         let mut bytes = vec![PROTOCOL_VERSION, kind];
         bytes.extend_from_slice(&self.from.encode());
@@ -174,6 +179,7 @@ impl Frame {
             Content::Commit(commit) => write(commit, &mut bytes),
             Content::Ask(ask) => write(ask, &mut bytes),
             Content::Reply(reply) => write(reply, &mut bytes),
+            Content::Wish(wish) => write(wish, &mut bytes),
         }
         bytes
     }
@@ -226,6 +232,7 @@ impl Frame {
             KIND_COMMIT => Content::Commit(read(body)?),
             KIND_ASK => Content::Ask(read(body).and_then(|ask: Ask| sound(ask.is_sound(), ask))?),
             KIND_REPLY => Content::Reply(read(body).and_then(|reply: Reply| sound(reply.is_sound(), reply))?),
+            KIND_WISH => Content::Wish(read(body).and_then(|wish: Wish| sound(wish.is_sound(), wish))?),
             _ => return Err(DecodeError::Malformed),
         };
         Ok(Frame { from, to, era, epoch, tick, content })
@@ -250,10 +257,10 @@ mod tests {
     use crate::ask::{LaneMarks, Part, PartAnswer, UNDER_WAY_ANSWERS_MAX, Unanswered, UnderWay};
     use crate::client::{Hit, QUERIES_MAX, Query, QueryFilter};
     use crate::{
-        AuraSize, Breach, Claim, CommandRef, Course, Factor, PIECE_BYTES_MAX, Piece, PieceKind, SeamTotals, Transfer,
-        Transit,
+        AuraSize, Breach, Claim, CommandRef, Course, Factor, PIECE_BYTES_MAX, Piece, PieceKind, Places, SeamTotals,
+        Transfer, Transit, WISH_BOXES_MAX,
     };
-    use nimbus_model::{ClientId, Nid, Pose, Quat, Shape, Vec3, Velocity};
+    use nimbus_model::{Aabb, ClientId, Nid, Pose, Quat, Shape, Vec3, Velocity};
     use proptest::prelude::*;
 
     fn frame(content: Content) -> Frame {
@@ -292,7 +299,7 @@ mod tests {
         }
 
         #[test]
-        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..14) {
+        fn rubbish_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..400), kind in 0u8..15) {
             let mut framed = vec![PROTOCOL_VERSION, kind];
             framed.extend(&bytes);
             let _ = Frame::decode(&framed);
@@ -372,6 +379,20 @@ mod tests {
         let missed = Reply { number: 9, at: Tick(70), found: Err(Unanswered::Missed) };
         let missed = frame(Content::Reply(missed));
         assert_eq!(Frame::decode(&missed.encode()), Ok(missed));
+    }
+
+    #[test]
+    fn wishes_survive_the_wire_and_nonsense_is_dropped() {
+        let wish = |boxes| frame(Content::Wish(Wish { motion: Places::Within(boxes), touches: true }));
+        let within = Aabb::around(Vec3::X, Vec3::splat(2.0));
+        let everywhere = frame(Content::Wish(Wish { motion: Places::Everywhere, touches: false }));
+        for good in [wish(vec![]), wish(vec![within, Aabb::EVERYTHING]), everywhere] {
+            assert_eq!(Frame::decode(&good.encode()), Ok(good));
+        }
+        let inside_out = Aabb::new(Vec3::X, Vec3::ZERO);
+        for bad in [vec![inside_out], vec![within.grown(f32::NAN)], vec![within; WISH_BOXES_MAX + 1]] {
+            assert_eq!(Frame::decode(&wish(bad).encode()), Err(DecodeError::Malformed));
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::aura::Aura;
 use crate::command::{CommandRef, Course, Linkage, Order, Outcome};
 use crate::deed::Deed;
+use crate::touch::Touches;
 
 /// One body of a transfer with the epoch its new owner will hold it under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,4 +132,6 @@ pub enum Item {
     Found(Nid),
     /// Region to region: something that a game does.
     Deed(Deed),
+    /// Region to gateway: touches that began and ended.
+    Touches(Touches),
 }

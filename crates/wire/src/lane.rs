@@ -220,6 +220,7 @@ fn approximate_bytes(item: &Item) -> usize {
         Item::Linkage(_) => 320,
         Item::Seek(_) | Item::Found(_) => 16,
         Item::Accept { islands, .. } => 32 + 2 * islands.len(),
+        Item::Touches(told) => 16 + 32 * told.touches.len(),
         Item::Rested { .. } | Item::Died { .. } | Item::Outcome(..) => 128,
     }
 }

@@ -17,6 +17,8 @@ mod records;
 pub mod seams;
 mod states;
 pub mod stream;
+mod touch;
+mod wish;
 
 pub use aura::{AURAS_PER_FRAME, Aura, AuraFrame};
 pub use breach::{Breach, Factor};
@@ -29,10 +31,12 @@ pub use payload::{PayloadError, decode_group, encode_group};
 pub use records::{AWAITING_MAX, Commit, Commits, Kept, PIECE_BYTES_MAX, PIECES_MAX, Piece, PieceKind, Records};
 pub use seams::{AuraSize, SeamReport, SeamTotals, Transit};
 pub use states::STATES_PER_FRAME;
+pub use touch::{TOUCHES_MAX, Touch, Touches};
+pub use wish::{Places, WISH_BOXES_MAX, Wish};
 
 /// Version of the frames between servers and gateways; peers of different versions do not talk.
 ///
 /// Raise it with every change after which an older process would misread a newer one or the other way round: the layout of
 /// a frame or of anything in it, what a field means, which content travels how, and what follows the magic and the version
 /// in the mesh's hello.
-pub const PROTOCOL_VERSION: u8 = 3;
+pub const PROTOCOL_VERSION: u8 = 4;

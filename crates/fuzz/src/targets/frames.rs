@@ -8,8 +8,8 @@ use nimbus_wire::ask::{Ask, LaneMarks, Lowest, Part, PartAnswer, Reply, Unanswer
 use nimbus_wire::client::{FromClient, Hit, NearestBody};
 use nimbus_wire::{
     Act, Address, Aura, AuraFrame, AuraSize, Breach, Claim, Command, Commit, Content, Course, Deed, Factor, Frame,
-    GatewayId, Item, Kept, LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Records, SeamReport, SeamTotals,
-    Sighting, Transfer, Transit, encode_group,
+    GatewayId, Item, Kept, LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Places, Records, SeamReport,
+    SeamTotals, Sighting, Touch, Touches, Transfer, Transit, Wish, encode_group,
 };
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(super) fn lane(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn item(rng: &mut Rng) -> Item {
-    match rng.below(13) {
+    match rng.below(14) {
         0 | 1 => Item::Transfer(Transfer {
             tick: tick(rng),
             claims: several(rng, 4, |rng| Claim {
@@ -71,8 +71,13 @@ fn item(rng: &mut Rng) -> Item {
             })
         }
         11 => Item::Deed(Deed { hops: 1, act: act(rng) }),
+        12 => Item::Touches(Touches { touches: several(rng, 20, touch), left_out: rng.below(9) }),
         _ => Item::Died { nid: nid(rng), body_epoch: 9 },
     }
+}
+
+fn touch(rng: &mut Rng) -> Touch {
+    Touch { tick: tick(rng), one: nid(rng), two: nid(rng), began: rng.chance(0.5) }
 }
 
 fn keepsake(rng: &mut Rng) -> Keepsake {
@@ -162,6 +167,12 @@ pub(super) fn records(rng: &mut Rng) -> Vec<u8> {
 }
 
 pub(super) fn asks(rng: &mut Rng) -> Vec<u8> {
+    if rng.chance(0.2) {
+        let boxes = several(rng, 6, |rng| Aabb::around(vector(rng), Vec3::splat(rng.unit())));
+        let motion = if rng.chance(0.2) { Places::Everywhere } else { Places::Within(boxes) };
+        let touches = rng.chance(0.5);
+        return frame(rng, Content::Wish(Wish { motion, touches }));
+    }
     let (number, at) = (rng.below(99), tick(rng));
     if let FromClient::Query { queries, filter, .. } = questions(rng)
         && rng.chance(0.5)

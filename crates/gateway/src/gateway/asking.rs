@@ -79,7 +79,7 @@ impl Gateway {
     }
 
     /// Every region that has a place, is about to get one, or still has bodies although it has none.
-    fn regions_to_ask(&self) -> BTreeSet<RegionId> {
+    pub(super) fn regions_to_ask(&self) -> BTreeSet<RegionId> {
         let maps = self.maps.iter().filter(|(after, _)| *after == self.loads).map(|(_, map)| map).chain([&self.map]);
         let placed = maps.flat_map(|map| map.regions().iter().copied());
         placed.chain(self.replicas.iter().map(|replica| replica.region)).collect()

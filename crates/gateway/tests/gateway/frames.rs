@@ -49,8 +49,14 @@ fn acknowledgements_go_back_once_each() {
     stage.gateway.handle(frame);
     let mut out = nimbus_gateway::Outputs::default();
     stage.gateway.tick(stage.now, &mut out);
-    let Content::Lane(ack) = &out.frames[0].content else { panic!("an acknowledgement goes by lane") };
-    assert_eq!((out.frames.len(), ack.ack, ack.items.len()), (1, 1, 0));
+    let lanes = |out: &nimbus_gateway::Outputs| {
+        let lane = |frame: &Frame| match &frame.content {
+            Content::Lane(lane) => Some((lane.ack, lane.items.len())),
+            _ => None,
+        };
+        out.frames.iter().filter_map(lane).collect::<Vec<_>>()
+    };
+    assert_eq!(lanes(&out), [(1, 0)]);
     stage.gateway.tick(stage.now.next(), &mut out);
-    assert_eq!(out.frames.len(), 1, "nothing is owed any more");
+    assert_eq!(lanes(&out).len(), 1, "nothing is owed any more");
 }

@@ -11,3 +11,4 @@ mod queries;
 mod seams;
 mod stage;
 mod watching;
+mod wishing;

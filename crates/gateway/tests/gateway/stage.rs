@@ -9,7 +9,7 @@ use nimbus_space::PartitionMap;
 use nimbus_wire::ask::Ask;
 use nimbus_wire::client::ClientRole;
 use nimbus_wire::lane::{Incoming, Outgoing};
-use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, Order, StateUpdate};
+use nimbus_wire::{Address, Content, Frame, GatewayId, Item, LaneFrame, Order, StateUpdate, Wish};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -40,6 +40,8 @@ pub(crate) struct Stage {
     pub(crate) states: Vec<Frame>,
     /// What the gateway asked of regions for one tick, in order.
     pub(crate) asks: Vec<(RegionId, Ask)>,
+    /// What the gateway wants of each region, as it said last.
+    pub(crate) wishes: BTreeMap<RegionId, Wish>,
     /// Decides which frames get lost, with what chance.
     pub(crate) loss: Option<(Rng, f32)>,
 }
@@ -88,6 +90,7 @@ impl Stage {
             sent: BTreeMap::new(),
             states: Vec::new(),
             asks: Vec::new(),
+            wishes: BTreeMap::new(),
             loss: None,
         }
     }
@@ -169,6 +172,10 @@ impl Stage {
                 Content::Lane(lane) => lane,
                 Content::Ask(ask) => {
                     self.asks.push((region, ask));
+                    continue;
+                }
+                Content::Wish(wish) => {
+                    self.wishes.insert(region, wish);
                     continue;
                 }
                 other => panic!("a gateway does not say {other:?}"),

@@ -2,6 +2,7 @@
 
 use anyhow::Context;
 use clap::Args;
+use nimbus::gateway::Serves;
 use nimbus::runtime::cluster::{GatewayProcess, run_coordinator, run_node};
 use nimbus::runtime::mesh::{ProcessName, Role};
 use nimbus::runtime::{Clock, Play, Signals, Web};
@@ -88,8 +89,12 @@ impl RoleArgs {
                 let address = described.http.get(&name).context("a gateway needs an `http` address")?;
                 let access = run::access(described.secret.as_deref(), described.anonymous)?;
                 let listening = Web::listen(address.ip(), address.port())?;
-                let gateway = GatewayProcess::start(&described.setup, &name, token)?;
-                let gateways = described.http.values().copied().collect();
+                let answers_only = |name: &ProcessName| described.questions.contains(name);
+                let serves = if answers_only(&name) { Serves::Questions } else { Serves::Everybody };
+                let gateway = GatewayProcess::start(&described.setup, &name, token)?.serving(serves);
+                // Whoever loses its gateway goes on with one of the same kind.
+                let alike = described.http.iter().filter(|(other, _)| answers_only(other) == answers_only(&name));
+                let gateways = alike.map(|(_, address)| *address).collect();
                 let web = listening.serve_among(gateway.handle(), access, gateways);
                 tell(format!("open http://{}/", web.address()));
                 let outcome = gateway.run(ends);

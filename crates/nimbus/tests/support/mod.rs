@@ -86,7 +86,7 @@ pub(crate) struct Free {
 }
 
 impl Free {
-    fn udp(&mut self) -> SocketAddr {
+    pub(crate) fn udp(&mut self) -> SocketAddr {
         self.udp.push(UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap());
         self.udp.last().unwrap().local_addr().unwrap()
     }
@@ -244,10 +244,7 @@ impl Cluster {
 
     /// A client that comes in now.
     pub(crate) fn viewer(&self) -> Viewer {
-        let stream = TcpStream::connect(self.http).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let (socket, _) = tungstenite::client(format!("ws://{}/ws", self.http), stream).unwrap();
-        Viewer { socket, client: Client::new(), asked: 0 }
+        Viewer::connect(self.http)
     }
 }
 
@@ -268,6 +265,14 @@ pub(crate) struct Viewer {
 }
 
 impl Viewer {
+    /// A client of the gateway at this address.
+    pub(crate) fn connect(http: SocketAddr) -> Viewer {
+        let stream = TcpStream::connect(http).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let (socket, _) = tungstenite::client(format!("ws://{http}/ws"), stream).unwrap();
+        Viewer { socket, client: Client::new(), asked: 0 }
+    }
+
     /// Takes what comes until the client is as it should be.
     pub(crate) fn until(&mut self, what: &str, is: impl Fn(&Client) -> bool) {
         let end = Instant::now() + PATIENCE;
@@ -290,6 +295,12 @@ impl Viewer {
                 _ => {}
             }
         }
+    }
+
+    /// Asks the gateway what is where.
+    pub(crate) fn ask(&mut self, queries: Vec<Query>) {
+        let text = self.client.query(queries, QueryFilter::default());
+        self.socket.send(Message::text(text)).unwrap();
     }
 
     /// Asks every server what is where, after this tick if one is named.
@@ -320,7 +331,8 @@ impl Viewer {
         self.client.bodies().map(|body| body.nid).collect()
     }
 
-    fn take(&mut self) -> Option<Value> {
+    /// Takes the next message.
+    pub(crate) fn take(&mut self) -> Option<Value> {
         match self.socket.read().unwrap() {
             Message::Text(text) => {
                 self.client.handle_text(&text);

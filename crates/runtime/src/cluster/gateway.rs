@@ -1,7 +1,7 @@
 //! A gateway as a process: it lets clients in and shows them what the nodes tell.
 
 use nimbus_control::{Change as Announced, Roster};
-use nimbus_gateway::{Gateway, GatewayConfig};
+use nimbus_gateway::{Gateway, GatewayConfig, Serves};
 use nimbus_model::Tick;
 use nimbus_node::Change;
 use nimbus_wire::{Address, GatewayId};
@@ -55,6 +55,7 @@ pub struct GatewayProcess {
     /// The newest roster of which everything has been told.
     heeded: u64,
     clock: Clock,
+    serves: Serves,
     handle: ClusterHandle,
     _operator: Option<Operator>,
 }
@@ -93,9 +94,15 @@ impl GatewayProcess {
             told: (0, 0, 0),
             heeded: 0,
             clock: Clock::start(),
+            serves: Serves::Everybody,
             handle,
             _operator: operator,
         })
+    }
+
+    /// The same, for these clients.
+    pub fn serving(self, serves: Serves) -> GatewayProcess {
+        GatewayProcess { serves, ..self }
     }
 
     /// Begins to listen to servers, under the number that this start of the process has, with the world that is in force.
@@ -110,7 +117,7 @@ impl GatewayProcess {
         self.told = (roster.era, roster.map.epoch(), roster.placed.revision);
         let id = GatewayId(process.0);
         let durable = self.setup.is_durable();
-        let config = GatewayConfig { id, durable, ..GatewayConfig::default() };
+        let config = GatewayConfig { id, durable, serves: self.serves, ..GatewayConfig::default() };
         let (council, desk) = Council::open();
         self.council = Some(desk);
         let thread = GatewayThread {

@@ -39,7 +39,7 @@ impl Delivery {
             Content::Lane(_) | Content::Seams(_) | Content::Records(_) | Content::Kept(_) | Content::Commit(_) => {
                 Delivery::Ordered
             }
-            Content::Ask(_) | Content::Reply(_) => Delivery::Ordered,
+            Content::Ask(_) | Content::Reply(_) | Content::Wish(_) => Delivery::Ordered,
         }
     }
 }

@@ -9,6 +9,7 @@ mod boundaries;
 mod conservation;
 mod contact_turns;
 mod durable;
+mod heard_touches;
 mod mirror;
 mod missed_ticks;
 mod never_lost;
@@ -23,7 +24,7 @@ mod stamps;
 mod stored_first;
 mod thrashing;
 
-use nimbus_client::Client;
+use nimbus_client::{Client, TouchNews};
 use nimbus_control::{Incarnation, PlannerConfig, Roster};
 use nimbus_gateway::Gateway;
 use nimbus_model::{Nid, RegionId, Tick};
@@ -85,6 +86,7 @@ pub(crate) struct Checkers {
     missed_ticks: missed_ticks::MissedTicks,
     thrashing: thrashing::Thrashing,
     contact_turns: contact_turns::ContactTurns,
+    heard_touches: heard_touches::HeardTouches,
     one_partition: one_partition::OnePartition,
     one_build: one_build::OneBuild,
     one_server: one_server::OneServer,
@@ -110,6 +112,7 @@ impl Checkers {
             self.conservation = conservation::Conservation::default();
             self.stamps = stamps::MonotoneStamps::default();
             self.thrashing.begin_anew();
+            self.heard_touches.begin_anew(event.tick);
         }
         if event.era < self.era {
             return;
@@ -129,6 +132,17 @@ impl Checkers {
     /// A server told of touches.
     pub(crate) fn observe_contacts(&mut self, region: RegionId, told: &ContactTick) {
         self.contact_turns.observe(region, told);
+        self.heard_touches.observe(region, told);
+    }
+
+    /// A region tells the gateway of touches.
+    pub(crate) fn tells_touches(&mut self, region: RegionId, tick: Tick) {
+        self.heard_touches.begins(region, tick);
+    }
+
+    /// A client heard of touches.
+    pub(crate) fn hear_touches(&mut self, heard: Vec<TouchNews>, left_out: u64) {
+        self.heard_touches.hear(heard, left_out);
     }
 
     /// A change of the whole world is announced.
@@ -252,6 +266,7 @@ impl Checkers {
         one_partition::conclude(scene, &mut broken);
         one_build::OneBuild::conclude(scene, &mut broken);
         self.contact_turns.conclude(scene, &mut broken);
+        self.heard_touches.conclude(scene, &mut broken);
         self.note(scene.tick, broken);
     }
 

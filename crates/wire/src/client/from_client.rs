@@ -8,7 +8,7 @@ use super::edits::{self, DrawnBox, StaticSpawn};
 use super::fields::{Fields, flag, kind_of, nid, number, pose, sequence, shape, vec3, within};
 use super::game;
 use super::query::{self, Authority, FilterText, Query, QueryFilter, QueryText};
-use super::{Overlay, TEXT_BYTES_MAX, Watch};
+use super::{Overlay, TEXT_BYTES_MAX, TouchesOf, Watch};
 use crate::command::join_problem;
 
 /// Slowest speed of the timeline.
@@ -182,6 +182,11 @@ pub enum FromClient {
         /// Who has what no box holds.
         rest: RegionId,
     },
+    /// From now on be told of these touches that begin and end, and of no others.
+    Touches {
+        /// Whose.
+        of: TouchesOf,
+    },
 }
 
 /// A command with the number its sender gave it.
@@ -202,9 +207,9 @@ pub struct Reject {
     pub reason: String,
 }
 
-const KNOWN: [&str; 19] = [
+const KNOWN: [&str; 20] = [
     "spawn", "impulse", "despawn", "join", "reset", "scene", "pause", "step", "speed", "overlays", "inspect", "kill",
-    "query", "watch", "game", "velocity", "target", "static", "regions",
+    "query", "watch", "game", "velocity", "target", "static", "regions", "touches",
 ];
 
 impl FromClient {
@@ -267,6 +272,7 @@ fn command(fields: &Fields) -> Result<FromClient, String> {
         "target" => edits::target(fields)?,
         "static" => edits::fixed(fields)?,
         "regions" => edits::regions(fields)?,
+        "touches" => FromClient::Touches { of: TouchesOf::parse(fields)? },
         unknown => {
             let shown: String = unknown.chars().take(40).collect();
             return Err(match nearest(unknown, KNOWN) {
@@ -446,6 +452,9 @@ enum Ask<'a> {
         boxes: Vec<DrawnBox>,
         rest: RegionId,
     },
+    Touches {
+        of: &'a TouchesOf,
+    },
 }
 
 fn is_dynamic(kind: &BodyKind) -> bool {
@@ -503,6 +512,7 @@ impl<'a> From<&'a FromClient> for Ask<'a> {
             FromClient::Regions { boxes, rest } => {
                 Ask::Regions { boxes: boxes.iter().map(DrawnBox::from).collect(), rest: *rest }
             }
+            FromClient::Touches { of } => Ask::Touches { of },
         }
     }
 }

@@ -16,6 +16,7 @@ mod query;
 mod role;
 mod stats;
 mod to_client;
+mod touches;
 mod watch;
 
 pub use body_card::{BodyCard, HandOver};
@@ -29,6 +30,7 @@ pub use query::{
 pub use role::{ClientRole, NoRole};
 pub use stats::{NodeStats, WorldStats};
 pub use to_client::{Bounds, RegionShape, SceneInfo, StaticBody, ToClient};
+pub use touches::{TOUCH_BODIES_MAX, TouchNews, TouchesOf};
 pub use watch::{WATCH_HZ_MAX, WATCH_KBIT, WATCH_RANGE_MAX, Watch};
 
 /// Version of the client protocol, told to every client in its welcome.

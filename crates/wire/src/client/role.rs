@@ -32,6 +32,7 @@ impl ClientRole {
             FromClient::Overlays { .. }
             | FromClient::Inspect { .. }
             | FromClient::Query { .. }
+            | FromClient::Touches { .. }
             | FromClient::Watch(_) => ClientRole::Viewer,
             FromClient::Spawn(_)
             | FromClient::Impulse { .. }

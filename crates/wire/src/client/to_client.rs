@@ -4,7 +4,7 @@ use nimbus_model::{Aabb, BodySpawn, ClientId, Nid, Placed, Quat, RegionId, Shape
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-use super::{BodyCard, BreachNews, ClientRole, Hits, WorldStats, nid_text};
+use super::{BodyCard, BreachNews, ClientRole, Hits, TouchNews, WorldStats, nid_text};
 
 /// A world that a client may ask for by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -172,11 +172,18 @@ pub enum ToClient {
         #[serde(with = "nid_text::several")]
         removed: Vec<Nid>,
     },
+    /// Touches that began and ended, for whoever asked to be told.
+    Touches {
+        /// In order for each pair of bodies.
+        touches: Vec<TouchNews>,
+        /// How many more there were that are not told of.
+        left_out: u64,
+    },
 }
 
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 15] = [
     "welcome", "world", "map", "shape", "clock", "stats", "body", "hits", "breaches", "done", "refused", "ticket",
-    "gateways", "statics",
+    "gateways", "statics", "touches",
 ];
 
 impl ToClient {
@@ -264,6 +271,11 @@ mod tests {
         check(ToClient::Refused { seq: Some(1), reason: "no".into() }, r#"{"type":"refused","seq":1,"reason":"no"}"#);
         check(ToClient::Ticket { token: "v1.x".into() }, r#"{"type":"ticket","token":"v1.x"}"#);
         check(ToClient::Gateways { at: vec!["a:1".into()] }, r#"{"type":"gateways","at":["a:1"]}"#);
+        let touch = TouchNews { tick: Tick(9), one: Nid::new(Origin(0), 8), two: Nid::new(Origin(7), 42), began: true };
+        check(
+            ToClient::Touches { touches: vec![touch], left_out: 2 },
+            r#"{"type":"touches","touches":[{"tick":9,"one":"0.8","two":"7.42","began":true}],"left_out":2}"#,
+        );
     }
 
     #[test]
