@@ -4,12 +4,12 @@ use anyhow::Context;
 use clap::Args;
 use nimbus::runtime::cluster::{GatewayProcess, run_coordinator, run_node};
 use nimbus::runtime::mesh::{ProcessName, Role};
-use nimbus::runtime::{Clock, Play, Signals, Web};
+use nimbus::runtime::{Clock, GatewayAt, Play, QuicCertificate, QuicConfig, Signals, Web};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cluster_file::{self, Keep};
+use crate::cluster_file::{self, Door, Keep};
 use crate::commands::run;
 use crate::exit::Verdict;
 use crate::logging;
@@ -85,13 +85,19 @@ impl RoleArgs {
             }
             Role::Node => run_node(&described.setup, &name, token, ends, tell)?,
             Role::Gateway => {
-                let address = described.http.get(&name).context("a gateway needs an `http` address")?;
+                let door = described.doors.get(&name).context("a gateway needs an `http` address")?;
                 let access = run::access(described.secret.as_deref(), described.anonymous)?;
-                let listening = Web::listen(address.ip(), address.port())?;
+                let certificate = Some(QuicCertificate::load(&described.setup.certs, &name)?);
+                let quic = QuicConfig { port: door.quic, certificate };
+                let listening = Web::listen_with(door.http.ip(), door.http.port(), quic)?;
                 let gateway = GatewayProcess::start(&described.setup, &name, token)?;
-                let gateways = described.http.values().copied().collect();
+                let place = |door: &Door| GatewayAt { http: door.http, quic: door.quic.beside(door.http) };
+                let gateways = described.doors.values().map(place).collect();
                 let web = listening.serve_among(gateway.handle(), access, gateways);
                 tell(format!("open http://{}/", web.address()));
+                if let Some(door) = web.quic() {
+                    tell(run::for_programs(door));
+                }
                 let outcome = gateway.run(ends);
                 web.stop();
                 outcome?;
