@@ -2,7 +2,7 @@
 
 use nimbus_client::{
     Answered, AskError, Authority, BodyCard, FromClient, Hit, Hits, NearestBody, Overlapping, Query, QueryAnswer,
-    QueryFilter, Spawn,
+    QueryFilter, Spawn, Watch,
 };
 use nimbus_model::{JointDesc, Nid, Pose, Shape, Vec3};
 
@@ -31,6 +31,11 @@ impl Connection {
     /// Holds two bodies together from now on; the anchors of the joint are in the order of the bodies.
     pub async fn join(&self, one: Nid, two: Nid, joint: JointDesc) -> Result<(), AskError> {
         self.done(FromClient::Join { one, two, joint }).await
+    }
+
+    /// Sees only this part of the world from now on, at every gateway that follows.
+    pub async fn watch(&self, watch: Watch) -> Result<(), AskError> {
+        self.done(FromClient::Watch(watch)).await
     }
 
     /// Loads the present world again.
