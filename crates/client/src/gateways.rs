@@ -41,11 +41,13 @@ impl Gateways {
         &self.addresses[self.at]
     }
 
-    /// A gateway told where all of them are, each as `host:port`. The present one stays. One that listens everywhere
-    /// (`0.0.0.0`) is reached by the name of the first.
+    /// The present gateway told where all of them are, each as `host:port`. It stays the present one. The others are
+    /// reached the same way, and one that listens everywhere (`0.0.0.0`) by the same name.
     pub fn learn(&mut self, places: &[String]) {
-        let Some((scheme, rest)) = self.addresses[0].split_once("://") else { return };
-        let (own, path) = rest.find('/').map_or((rest, "/ws"), |at| rest.split_at(at));
+        let Some((scheme, rest)) = self.current().split_once("://") else { return };
+        // Over QUIC there are no paths.
+        let usual_path = if scheme == "quic" { "" } else { "/ws" };
+        let (own, path) = rest.find('/').map_or((rest, usual_path), |at| rest.split_at(at));
         let own_name = own.rsplit_once(':').map_or(own, |(name, _)| name);
         let reachable = |place: &String| match place.strip_prefix("0.0.0.0:").or(place.strip_prefix("[::]:")) {
             Some(port) => format!("{scheme}://{own_name}:{port}{path}"),
@@ -127,6 +129,11 @@ mod tests {
         assert_eq!(gateways.current(), "ws://one:7777/ws");
         let all = ["ws://one:7777/ws", "ws://two:7777/ws", "ws://one:7778/ws", "ws://one:7779/ws"];
         assert_eq!(gateways.addresses, all);
+        let mut native = Gateways::new("ws://one:7777/ws", &["quic://one:7777".to_owned()], 1);
+        native.next(None);
+        native.learn(&told[..3]);
+        let all = ["ws://one:7777/ws", "quic://one:7777", "quic://two:7777", "quic://one:7778"];
+        assert_eq!(native.addresses, all, "who came over QUIC stays there");
         let many: Vec<String> = (0..500).map(|port| format!("far:{port}")).collect();
         gateways.learn(&many);
         assert_eq!(gateways.count(), ADDRESSES_MAX);

@@ -1,6 +1,7 @@
 //! The file that describes a cluster.
 
 use anyhow::{Context, anyhow, bail};
+use nimbus::gateway::Serves;
 use nimbus::model::{RegionId, Vec3, World};
 use nimbus::node::{AuraConfig, Horizon};
 use nimbus::runtime::checkpoints::{Checkpoints, Restored};
@@ -8,11 +9,11 @@ use nimbus::runtime::cluster::{CheckpointPlan, ClusterSetup, Place, StoreSetup};
 use nimbus::runtime::etcd::{Endpoint, EtcdConfig, EtcdLogin, EtcdTls};
 use nimbus::runtime::mesh::{ClusterName, ProcessName, Role};
 use nimbus::runtime::relay::RelayConfig;
-use nimbus::runtime::{Scenes, first_map};
+use nimbus::runtime::{QuicPort, Scenes, first_map};
 use nimbus::space::PartitionMap;
 use nimbus::wire::client::ClientRole;
 use serde::Deserialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -73,6 +74,7 @@ struct GatewayEntry {
     address: SocketAddr,
     relayed: Option<SocketAddr>,
     http: SocketAddr,
+    quic: Option<QuicEntry>,
     operator: Option<SocketAddr>,
     #[serde(default)]
     serves: ServesEntry,
@@ -84,6 +86,23 @@ enum ServesEntry {
     #[default]
     Everybody,
     Questions,
+}
+
+impl From<ServesEntry> for Serves {
+    fn from(entry: ServesEntry) -> Serves {
+        match entry {
+            ServesEntry::Everybody => Serves::Everybody,
+            ServesEntry::Questions => Serves::Questions,
+        }
+    }
+}
+
+/// A port, or `"off"`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum QuicEntry {
+    Port(u16),
+    Word(String),
 }
 
 #[derive(Deserialize)]
@@ -141,12 +160,34 @@ const SPARE_MAX: u16 = 256;
 /// What a tick of a region may cost, microseconds, unless told.
 const BUDGET_US: u32 = 6_000;
 
-/// A cluster, where browsers find its gateways, where an etcd of its own keeps its data, and the relay between processes.
+/// Where clients come in at a gateway.
+pub(crate) struct Door {
+    /// Browsers.
+    pub(crate) http: SocketAddr,
+    /// Programs.
+    pub(crate) quic: QuicPort,
+    /// Whom it serves.
+    pub(crate) serves: Serves,
+}
+
+impl Door {
+    /// The mesh is on UDP, too. Where one of its ports has the number of the viewer's, programs come in at another.
+    fn make_way(&mut self, mut mesh: impl Iterator<Item = SocketAddr>) {
+        let http = self.http;
+        let is_same = |place: SocketAddr| {
+            let everywhere = place.ip().is_unspecified() || http.ip().is_unspecified();
+            place.port() == http.port() && (everywhere || place.ip() == http.ip())
+        };
+        if self.quic == QuicPort::Beside && mesh.any(is_same) {
+            self.quic = QuicPort::At(0);
+        }
+    }
+}
+
+/// A cluster, where clients find its gateways, where an etcd of its own keeps its data, and the relay between processes.
 pub(crate) struct Described {
     pub(crate) setup: ClusterSetup,
-    pub(crate) http: BTreeMap<ProcessName, SocketAddr>,
-    /// Gateways that answer questions and do nothing else.
-    pub(crate) questions: BTreeSet<ProcessName>,
+    pub(crate) doors: BTreeMap<ProcessName, Door>,
     /// What tokens of clients are signed with, where gateways ask for them.
     pub(crate) secret: Option<PathBuf>,
     /// What clients without a token may do there.
@@ -169,7 +210,7 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let file: ClusterFile = toml::from_str(&text).with_context(|| format!("{} is no cluster file", path.display()))?;
     let beside = |relative: &Path| path.parent().unwrap_or(Path::new("")).join(relative);
-    let (mut places, mut http) = (BTreeMap::new(), BTreeMap::new());
+    let (mut places, mut doors) = (BTreeMap::new(), BTreeMap::new());
     let mut operators = BTreeMap::new();
     let mut add = |name: &str, place: Place, operator: Option<SocketAddr>| {
         let name = ProcessName::new(name)?;
@@ -184,13 +225,13 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
             add(name, Place { role, address, relayed }, operator)?;
         }
     }
-    let mut questions = BTreeSet::new();
-    for &GatewayEntry { ref name, address, relayed, http: web, operator, serves } in &file.gateway {
+    for &GatewayEntry { ref name, address, relayed, http, ref quic, operator, serves } in &file.gateway {
+        let quic = quic_port(quic.as_ref()).with_context(|| format!("{}: `quic` of {name}", path.display()))?;
         let name = add(name, Place { role: Role::Gateway, address, relayed }, operator)?;
-        if serves == ServesEntry::Questions {
-            questions.insert(name.clone());
-        }
-        http.insert(name, web);
+        doors.insert(name, Door { http, quic, serves: serves.into() });
+    }
+    for door in doors.values_mut() {
+        door.make_way(places.values().flat_map(|place| [Some(place.address), place.relayed]).flatten());
     }
     if file.coordinator.is_empty() || file.node.is_empty() {
         let wanted = "list at least one [[coordinator]] and at least one [[node]]";
@@ -257,7 +298,15 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
     };
     let secret = file.access.as_ref().map(|access| beside(&access.secret));
     let anonymous = file.access.as_ref().and_then(|access| access.anonymous);
-    Ok(Described { setup, http, questions, secret, anonymous, etcd_data: beside(&data), relay })
+    Ok(Described { setup, doors, secret, anonymous, etcd_data: beside(&data), relay })
+}
+
+fn quic_port(entry: Option<&QuicEntry>) -> anyhow::Result<QuicPort> {
+    Ok(match entry {
+        None => QuicPort::default(),
+        Some(QuicEntry::Port(port)) => QuicPort::At(*port),
+        Some(QuicEntry::Word(word)) => word.parse().map_err(|why: String| anyhow!(why))?,
+    })
 }
 
 /// What a tick of a region may cost, microseconds, if there are spare ones to help.

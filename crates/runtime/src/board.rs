@@ -26,6 +26,8 @@ pub struct GatewayReading {
     pub bodies: usize,
     /// Clients it serves.
     pub clients: usize,
+    /// Those of them that came over QUIC.
+    pub quic_clients: usize,
     /// How many different views they watch, and how many bodies those show in all.
     pub views: (usize, usize),
     /// Whether the timeline stands still.

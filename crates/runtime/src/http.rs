@@ -1,44 +1,26 @@
-//! The web server: viewer, WebSocket, figures.
+//! The web server: viewer, WebSocket, figures, and beside it the door for native clients.
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::ws::{CloseFrame, Message as WsMessage, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::serve::ListenerExt;
-use nimbus_gateway::Message;
-use nimbus_wire::client::{ClientRole, ToClient};
+use nimbus_wire::client::{CLIENT_ALPN, CLIENT_PROTOCOL};
 use serde::Deserialize;
 use socket2::SockRef;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::access::{Access, AccessError};
-use crate::client_queue::{ClientEnd, Next};
-use crate::clock::Clock;
+use crate::access::Access;
+use crate::client_socket::{CLIENT_MESSAGE_BYTES_MAX, ClientSocket, GOODBYE, READ_BUFFER_BYTES, SEND_BUFFER_BYTES};
 use crate::embedded::ClusterHandle;
+use crate::quic::{self, Door, QuicCertificate, QuicCertificateError, QuicConfig, QuicDoor};
+use crate::reception::{GatewayAt, Reception};
 use crate::{metrics, viewer};
-
-/// Largest message a client may send.
-const CLIENT_MESSAGE_BYTES_MAX: usize = 64 << 10;
-/// What is read from a client at once. Commands are short, and every client has a buffer of its own.
-const READ_BUFFER_BYTES: usize = 4 << 10;
-/// What the kernel keeps for a client that has not received it yet: enough for 5 Mbit/s over 400 ms.
-const SEND_BUFFER_BYTES: usize = 256 << 10;
-/// WebSockets open at once; beyond that newcomers are turned away before they cost anything.
-const SOCKETS_MAX: usize = 1024;
-/// Longest reason in a close frame: the protocol allows 125 bytes, two of them for the code.
-const REASON_BYTES_MAX: usize = 123;
-/// How long open connections may take to end.
-const GOODBYE: Duration = Duration::from_millis(400);
-
-/// How often a client that needed a token gets one for the next time.
-const RENEWAL: Duration = Duration::from_secs(20 * 60);
 
 /// Why the web server cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +31,12 @@ pub enum BindError {
     /// Not ours to take.
     #[error("port {0} is not allowed for this user; choose one above 1023 with --port")]
     Forbidden(u16),
+    /// Somebody else has the UDP port that was named for native clients.
+    #[error("UDP port {0} is taken; choose another with --quic, or --quic off")]
+    QuicTaken(u16),
+    /// There is nothing to show to native clients.
+    #[error(transparent)]
+    Certificate(#[from] QuicCertificateError),
     /// Something else.
     #[error("cannot listen on {address}: {source}")]
     Other {
@@ -63,16 +51,14 @@ pub enum BindError {
 pub struct Web {
     runtime: tokio::runtime::Runtime,
     address: SocketAddr,
-    sockets: Arc<Semaphore>,
+    reception: Arc<Reception>,
+    door: Option<Door>,
 }
 
 #[derive(Clone)]
 struct Shared {
-    cluster: ClusterHandle,
-    access: Arc<Access>,
-    /// Every gateway to this world, where there are several.
-    gateways: Arc<[SocketAddr]>,
-    sockets: Arc<Semaphore>,
+    reception: Arc<Reception>,
+    quic: Option<QuicDoor>,
 }
 
 /// A place to listen that is ours, before anything runs behind it.
@@ -80,26 +66,33 @@ pub struct Listening {
     runtime: tokio::runtime::Runtime,
     listener: TcpListener,
     address: SocketAddr,
+    door: Option<Door>,
 }
 
 impl Web {
-    /// Takes a port; zero takes any free one.
+    /// Takes a port; zero takes any free one. Native clients come in over QUIC at the UDP port of the same number.
     pub fn listen(host: IpAddr, port: u16) -> Result<Listening, BindError> {
-        let address = SocketAddr::new(host, port);
-        let other = |source| BindError::Other { address, source };
+        Web::listen_with(host, port, QuicConfig::default())
+    }
+
+    /// The same, with a say in how native clients come in.
+    pub fn listen_with(host: IpAddr, port: u16, quic: QuicConfig) -> Result<Listening, BindError> {
+        let other = |source| BindError::Other { address: SocketAddr::new(host, port), source };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("web")
             .enable_all()
             .build()
             .map_err(other)?;
-        let listener = runtime.block_on(TcpListener::bind(address)).map_err(|source| match source.kind() {
-            std::io::ErrorKind::AddrInUse => BindError::Taken(port),
-            std::io::ErrorKind::PermissionDenied => BindError::Forbidden(port),
-            _ => other(source),
-        })?;
+        let (listener, socket) = runtime.block_on(quic::bind(host, port, quic.port))?;
         let address = listener.local_addr().map_err(other)?;
-        Ok(Listening { runtime, listener, address })
+        let open = |socket| {
+            let certificate = quic.certificate.map_or_else(|| QuicCertificate::self_signed(host), Ok)?;
+            let _inside = runtime.enter();
+            Door::open(socket, &certificate)
+        };
+        let door = socket.map(open).transpose()?;
+        Ok(Listening { runtime, listener, address, door })
     }
 
     /// Where it listens.
@@ -107,12 +100,22 @@ impl Web {
         self.address
     }
 
+    /// Where native clients come in, if they do.
+    pub fn quic(&self) -> Option<&QuicDoor> {
+        self.door.as_ref().map(Door::facts)
+    }
+
     /// Ends it. Clients that have been told to go get a moment to hear why, so stop the cluster first.
     pub fn stop(self) {
-        let everybody_left = self.sockets.acquire_many(SOCKETS_MAX as u32);
-        // Who has not left by then is cut off.
-        _ = self.runtime.block_on(async { tokio::time::timeout(GOODBYE, everybody_left).await.is_ok() });
-        self.runtime.shutdown_timeout(GOODBYE);
+        let Web { runtime, reception, door, .. } = self;
+        runtime.block_on(async {
+            // Who has not left by then is cut off.
+            _ = tokio::time::timeout(GOODBYE, reception.everybody_left()).await;
+            if let Some(door) = door {
+                door.close().await;
+            }
+        });
+        runtime.shutdown_timeout(GOODBYE);
     }
 }
 
@@ -122,6 +125,11 @@ impl Listening {
         self.address
     }
 
+    /// Where native clients will come in, if they do.
+    pub fn quic(&self) -> Option<&QuicDoor> {
+        self.door.as_ref().map(Door::facts)
+    }
+
     /// Serves a world from now on, to whoever is let in.
     pub fn serve(self, cluster: ClusterHandle, access: Access) -> Web {
         self.serve_among(cluster, access, Vec::new())
@@ -129,33 +137,37 @@ impl Listening {
 
     /// The same where several gateways show one world. Clients are told where all of them are, this one included, and a
     /// page that came from one of them may go on with this one.
-    pub fn serve_among(self, cluster: ClusterHandle, access: Access, gateways: Vec<SocketAddr>) -> Web {
-        let sockets = Arc::new(Semaphore::new(SOCKETS_MAX));
-        let (access, gateways) = (Arc::new(access), gateways.into());
-        let shared = Shared { cluster, access, gateways, sockets: sockets.clone() };
+    pub fn serve_among(self, cluster: ClusterHandle, access: Access, gateways: Vec<GatewayAt>) -> Web {
+        let Listening { runtime, listener, address, door } = self;
+        let reception = Arc::new(Reception::new(cluster, access, gateways));
+        let shared = Shared { reception: reception.clone(), quic: door.as_ref().map(|door| door.facts().clone()) };
         let router = Router::new()
             .route("/ws", any(websocket))
             .route("/healthz", get(health))
             .route("/metrics", get(metrics_text))
             .route("/api/world", get(world))
+            .route("/api/quic", get(quic_door))
             .fallback(get(file))
             .with_state(shared);
         // States are small and frequent: waiting to fill a packet would only make them late.
         // And what a client does not read shall wait here, where it is seen, and not unseen in the kernel.
-        let listener = self.listener.tap_io(|stream| {
+        let listener = listener.tap_io(|stream| {
             _ = stream.set_nodelay(true);
             _ = SockRef::from(&*stream).set_send_buffer_size(SEND_BUFFER_BYTES);
         });
-        self.runtime.spawn(async move {
+        runtime.spawn(async move {
             // Serving ends with the runtime; it does not fail by itself.
             _ = axum::serve(listener, router).await;
         });
-        Web { runtime: self.runtime, address: self.address, sockets }
+        if let Some(door) = &door {
+            door.listen(&runtime, reception.clone());
+        }
+        Web { runtime, address, reception, door }
     }
 }
 
 async fn health(State(shared): State<Shared>) -> Response {
-    if shared.cluster.board().all_alive() {
+    if shared.reception.cluster().board().all_alive() {
         "ok\n".into_response()
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "a server has died; see /api/world\n").into_response()
@@ -163,12 +175,23 @@ async fn health(State(shared): State<Shared>) -> Response {
 }
 
 async fn metrics_text(State(shared): State<Shared>) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::render(shared.cluster.board())).into_response()
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::render(shared.reception.cluster().board()))
+        .into_response()
 }
 
 async fn world(State(shared): State<Shared>) -> Response {
     let headers = [(header::CACHE_CONTROL, "no-store")];
-    (headers, axum::Json(shared.cluster.board().world_stats())).into_response()
+    (headers, axum::Json(shared.reception.cluster().board().world_stats())).into_response()
+}
+
+/// Where native clients come in, and how they know that it is this gateway.
+async fn quic_door(State(shared): State<Shared>) -> Response {
+    let Some(QuicDoor { address, sha256 }) = shared.quic else {
+        return (StatusCode::NOT_FOUND, "this gateway takes no QUIC\n").into_response();
+    };
+    let alpn = String::from_utf8_lossy(CLIENT_ALPN);
+    let told = serde_json::json!({"port": address.port(), "sha256": sha256, "alpn": alpn, "protocol": CLIENT_PROTOCOL});
+    ([(header::CACHE_CONTROL, "no-store")], axum::Json(told)).into_response()
 }
 
 async fn file(uri: Uri) -> Response {
@@ -198,46 +221,37 @@ async fn websocket(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if !is_own_page(&headers, &shared.gateways) {
+    if !is_own_page(&headers, shared.reception.gateways()) {
         let reason = "only pages that come from this server may connect; the Origin of this one is another\n";
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
-    let Ok(permit) = shared.sockets.clone().try_acquire_owned() else {
-        return (StatusCode::SERVICE_UNAVAILABLE, "too many clients are connected; try again later\n").into_response();
-    };
-    // Last, so that a token is not used up by a client that is turned away for another reason.
-    let role = match shared.access.admit(token.as_deref(), now_s()) {
-        Ok(role) => role,
-        Err(refusal) => {
-            let status = if refusal == AccessError::Missing { StatusCode::UNAUTHORIZED } else { StatusCode::FORBIDDEN };
-            return (status, format!("{refusal}\n")).into_response();
-        }
-    };
     let watches = match bodies.as_deref() {
         None | Some("all") => false,
         Some("watched") => true,
         Some(_) => return (StatusCode::BAD_REQUEST, "`bodies` is `all` or `watched`\n").into_response(),
     };
+    let guest = match shared.reception.admit(token.as_deref(), watches) {
+        Ok(guest) => guest,
+        Err(refusal) => {
+            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN);
+            return (status, format!("{}\n", refusal.reason)).into_response();
+        }
+    };
     upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
         .max_message_size(CLIENT_MESSAGE_BYTES_MAX)
         .max_frame_size(CLIENT_MESSAGE_BYTES_MAX)
-        .on_upgrade(move |socket| serve_client(socket, shared, (role, watches), permit))
-}
-
-/// The second of the calendar.
-fn now_s() -> u64 {
-    Clock::unix_us() / 1_000_000
+        .on_upgrade(|socket| async move { shared.reception.serve(ClientSocket::Web(socket), guest).await })
 }
 
 /// Browsers let every page open a WebSocket to every server, and say where the page is from. A page from elsewhere must
 /// not drive this world. Programs that are no browsers do not name an origin.
-fn is_own_page(headers: &HeaderMap, gateways: &[SocketAddr]) -> bool {
+fn is_own_page(headers: &HeaderMap, gateways: &[GatewayAt]) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else { return true };
     let place = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, place)| place);
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     place.zip(host).is_some_and(|(place, host)| {
-        place.eq_ignore_ascii_case(host) || gateways.iter().any(|gateway| is_page_of(gateway, place, host))
+        place.eq_ignore_ascii_case(host) || gateways.iter().any(|gateway| is_page_of(&gateway.http, place, host))
     })
 }
 
@@ -250,90 +264,9 @@ fn is_page_of(gateway: &SocketAddr, place: &str, host: &str) -> bool {
     place.ends_with(&format!(":{}", gateway.port())) && name(place).is_some() && name(place) == name(host)
 }
 
-async fn serve_client(
-    mut socket: WebSocket,
-    Shared { cluster, access, gateways, .. }: Shared,
-    (role, watches): (ClientRole, bool),
-    _permit: OwnedSemaphorePermit,
-) {
-    let Some((client, mut queue)) = cluster.connect(role, watches).await else { return };
-    if gateways.len() > 1 {
-        let told = serde_json::json!({"type": "gateways", "at": *gateways}).to_string();
-        // One that is gone already is noticed below.
-        _ = socket.send(WsMessage::Text(Utf8Bytes::from(told))).await;
-    }
-    let mut renewal = tokio::time::interval(RENEWAL);
-    let reason = loop {
-        tokio::select! {
-            _ = renewal.tick() => if let Some(token) = access.renew(role, now_s()) {
-                let ticket = ToClient::Ticket { token }.to_text();
-                if socket.send(WsMessage::Text(Utf8Bytes::from(ticket))).await.is_err() {
-                    break None;
-                }
-            },
-            next = queue.next() => match next {
-                Next::Message(message) => match deliver(&mut socket, &mut queue, message).await {
-                    Ok(()) => {}
-                    Err(reason) => break reason,
-                },
-                Next::Close(reason) => break Some(reason),
-            },
-            received = socket.recv() => {
-                let goes_on = match received {
-                    Some(Ok(WsMessage::Text(text))) => cluster.text(client, text.to_string()).await,
-                    Some(Ok(WsMessage::Binary(_))) => cluster.binary(client).await,
-                    Some(Ok(WsMessage::Ping(_) | WsMessage::Pong(_))) => true,
-                    Some(Err(_)) => break Some("that message could not be read, or it was longer than 64 KiB".to_owned()),
-                    Some(Ok(WsMessage::Close(_))) | None => false,
-                };
-                if !goes_on {
-                    break None;
-                }
-            }
-        }
-    };
-    cluster.disconnect(client).await;
-    if let Some(reason) = reason {
-        let frame = CloseFrame { code: close_code::POLICY, reason: Utf8Bytes::from(shorten(&reason)) };
-        // A client that does not read does not hear the reason either.
-        _ = tokio::time::timeout(GOODBYE, socket.send(WsMessage::Close(Some(frame)))).await;
-    }
-}
-
-/// Sends a message, unless the gateway wants the client gone meanwhile. An error ends the connection, perhaps with a
-/// reason to give.
-async fn deliver(socket: &mut WebSocket, queue: &mut ClientEnd, message: Message) -> Result<(), Option<String>> {
-    let frame = match &message {
-        Message::Text(text) => WsMessage::Text(Utf8Bytes::from(&**text)),
-        Message::Binary(bytes) => WsMessage::Binary(Bytes::from_owner(bytes.clone())),
-    };
-    tokio::select! {
-        result = socket.send(frame) => result.map_err(|_| None)?,
-        reason = queue.goodbye() => return Err(Some(reason)),
-    }
-    queue.sent(&message);
-    Ok(())
-}
-
-/// A reason short enough for a close frame, cut between characters.
-fn shorten(reason: &str) -> &str {
-    let mut end = reason.len().min(REASON_BYTES_MAX);
-    while !reason.is_char_boundary(end) {
-        end -= 1;
-    }
-    &reason[..end]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn reasons_fit_a_close_frame() {
-        assert_eq!(shorten("short"), "short");
-        let long = shorten(&"ü".repeat(100)).len();
-        assert!(long <= REASON_BYTES_MAX && long > REASON_BYTES_MAX - 3);
-    }
 
     #[test]
     fn only_own_pages_may_connect() {
@@ -356,7 +289,8 @@ mod tests {
 
     #[test]
     fn a_page_may_go_on_with_another_gateway_of_its_world() {
-        let gateways: Vec<SocketAddr> = vec!["127.0.0.1:7777".parse().unwrap(), "0.0.0.0:7778".parse().unwrap()];
+        let gateways =
+            ["127.0.0.1:7777", "0.0.0.0:7778"].map(|http| GatewayAt { http: http.parse().unwrap(), quic: None });
         let from = |origin: &'static str, host: &'static str| {
             let named = [(header::ORIGIN, origin), (header::HOST, host)];
             is_own_page(&named.into_iter().map(|(name, value)| (name, value.parse().unwrap())).collect(), &gateways)

@@ -178,6 +178,7 @@ fn render_gateway(board: &Board, text: &mut Exposition) {
         ("nimbus_gateway_up", GAUGE, "1 while the gateway's thread runs.", f64::from(u8::from(gateway.alive))),
         ("nimbus_gateway_tick", GAUGE, "The tick the gateway has reached.", gateway.tick.0 as f64),
         ("nimbus_gateway_clients", GAUGE, "Clients that are connected.", gateway.clients as f64),
+        ("nimbus_gateway_quic_clients", GAUGE, "Clients that came over QUIC.", gateway.quic_clients as f64),
         ("nimbus_gateway_views", GAUGE, "Different views that clients watch.", gateway.views.0 as f64),
         ("nimbus_gateway_shown_bodies", GAUGE, "Bodies that they show in all.", gateway.views.1 as f64),
         ("nimbus_gateway_replicas", GAUGE, "Bodies the gateway knows.", gateway.bodies as f64),

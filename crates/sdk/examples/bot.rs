@@ -3,10 +3,13 @@
 //!     cargo xtask demo
 //!     cargo run -p nimbus-sdk --example bot -- ws://127.0.0.1:7777/ws
 //!
+//! `quic://127.0.0.1:7777 --sha256 FINGERPRINT` comes over QUIC instead; the demo prints the fingerprint.
 //! More addresses are other gateways of the same world, to move to when one dies. A token, where one is needed, is taken
 //! from NIMBUS_TOKEN. `--pushes N` ends after so many pushes; without it the bot goes on.
 
-use nimbus_sdk::{AskError, BodyKind, Connection, Event, Nid, Options, Placed, Query, QueryAnswer, QueryFilter, Vec3};
+use nimbus_sdk::{
+    AskError, BodyKind, Connection, Event, Nid, Options, Placed, Query, QueryAnswer, QueryFilter, Trust, Vec3,
+};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -18,17 +21,20 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (mut addresses, mut pushes) = (Vec::new(), u32::MAX);
+    let (mut addresses, mut pins, mut pushes) = (Vec::new(), Vec::new(), u32::MAX);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--pushes" => pushes = arguments.next().ok_or("--pushes needs a number")?.parse()?,
+            "--sha256" => pins.push(arguments.next().ok_or("--sha256 needs a fingerprint")?.parse()?),
             _ => addresses.push(argument),
         }
     }
     let first = if addresses.is_empty() { "ws://127.0.0.1:7777/ws".to_owned() } else { addresses.remove(0) };
     let token = std::env::var("NIMBUS_TOKEN").ok();
-    let connection = Connection::connect(&first, Options { token, gateways: addresses, ..Options::default() }).await?;
+    let trust = if pins.is_empty() { Trust::default() } else { Trust::Pinned(pins) };
+    let options = Options { token, trust, gateways: addresses, ..Options::default() };
+    let connection = Connection::connect(&first, options).await?;
     println!("connected to {}", connection.gateway());
     println!("{}", connection.look(|client| format!("world `{}`", client.world().unwrap_or("?"))));
 

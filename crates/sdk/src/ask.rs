@@ -33,6 +33,11 @@ impl Connection {
         self.done(FromClient::Join { one, two, joint }).await
     }
 
+    /// Sees only this part of the world from now on, at every gateway that follows.
+    pub async fn watch(&self, watch: Watch) -> Result<(), AskError> {
+        self.done(FromClient::Watch(watch)).await
+    }
+
     /// Loads the present world again.
     pub async fn reset(&self) -> Result<(), AskError> {
         self.done(FromClient::Reset).await
@@ -56,11 +61,6 @@ impl Connection {
     /// Sets the speed of the timeline.
     pub async fn speed(&self, factor: f32) -> Result<(), AskError> {
         self.done(FromClient::Speed { factor }).await
-    }
-
-    /// From now on sees what this view shows, and nothing else; also from every gateway that it moves to.
-    pub async fn watch(&self, watch: Watch) -> Result<(), AskError> {
-        self.done(FromClient::Watch(watch)).await
     }
 
     /// From now on is told of these touches as [`Event::Touched`](nimbus_client::Event::Touched); also by every gateway that it

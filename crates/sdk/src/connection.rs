@@ -9,10 +9,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use crate::clock::Clock;
+use crate::connect_error::ConnectError;
 use crate::link::Link;
 use crate::options::Options;
 use crate::shared::Shared;
-use crate::websocket::ConnectError;
 
 /// Texts on their way to the socket.
 const OUTBOUND_MAX: usize = 256;
@@ -37,8 +37,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects to a gateway (`ws://host:port/ws`), or to the first of [`Options::gateways`] that lets us in, and waits until
-    /// it has told of a world. Bodies come right after.
+    /// Connects to a gateway (`ws://host:port/ws`, `wss://host/ws` or `quic://host:port`), or to the first of
+    /// [`Options::gateways`] that lets us in, and waits until it has told of a world. Bodies come right after.
     pub async fn connect(url: &str, options: Options) -> Result<Connection, ConnectError> {
         let shared = Arc::new(Shared::new(options.session.clone()));
         let (outbound, texts) = mpsc::channel(OUTBOUND_MAX);

@@ -38,16 +38,22 @@
 //! ```
 //!
 //! The parts that need no socket are in [`nimbus_client`]: use [`nimbus_client::Session`] with a transport or an event loop
-//! of your own. Only `websocket.rs` knows which transport this is.
+//! of your own. Only `socket.rs` knows that there are two transports, `websocket.rs` and `quic.rs`.
 
+mod address;
 mod ask;
 mod clock;
+mod connect_error;
 mod connection;
 mod link;
 mod options;
+mod quic;
 mod shared;
+mod socket;
+mod trust;
 mod websocket;
 
+pub use connect_error::ConnectError;
 pub use connection::{Connection, Placed};
 pub use nimbus_client::{
     Answered, AskError, Body, BodyCard, BreachNews, Client, ClientRole, Event, FromClient, Hit, Hits, NearestBody,
@@ -56,7 +62,7 @@ pub use nimbus_client::{
 };
 pub use nimbus_model::{BodyKind, JointDesc, Nid, Pose, Quat, RegionId, Shape, Tick, Vec3};
 pub use options::Options;
-pub use websocket::ConnectError;
+pub use trust::{Fingerprint, NoFingerprint, Trust};
 
 /// The examples of the page about clients.
 #[cfg(doctest)]

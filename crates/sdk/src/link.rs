@@ -6,9 +6,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, interval, sleep, timeout};
 
+use crate::connect_error::ConnectError;
 use crate::options::Options;
 use crate::shared::Shared;
-use crate::websocket::{ConnectError, Socket};
+use crate::socket::Socket;
 
 /// How often silence and late answers are looked for.
 const WATCH: Duration = Duration::from_millis(500);
@@ -136,11 +137,8 @@ impl Link {
         let gateway = self.gateways.current().to_owned();
         let ticket = self.shared.with(|session| session.client().ticket().map(str::to_owned));
         let token = ticket.or_else(|| self.options.token.clone());
-        let opened = timeout(self.options.attempt, Socket::open(&gateway, token.as_deref())).await;
-        let socket = opened.unwrap_or_else(|_| {
-            let problem = "it does not answer".to_owned();
-            Err(ConnectError::Unreachable { gateway: gateway.clone(), problem })
-        })?;
+        let opened = timeout(self.options.attempt, Socket::open(&gateway, token.as_deref(), &self.options)).await;
+        let socket = opened.unwrap_or_else(|_| Err(ConnectError::unreachable(&gateway, "it does not answer")))?;
         self.shared.connected_to(&gateway);
         Ok(socket)
     }

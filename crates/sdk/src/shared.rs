@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 
 use crate::clock::Clock;
-use crate::websocket::Received;
+use crate::socket::Received;
 
 /// Gets the answer to what was asked.
 pub(crate) type Waiter = oneshot::Sender<Result<Answered, AskError>>;

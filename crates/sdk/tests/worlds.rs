@@ -2,77 +2,20 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+mod support;
+
+use nimbus_runtime::Clock;
 use nimbus_runtime::access::{Access, Secret};
-use nimbus_runtime::{Clock, EmbeddedCluster, EmbeddedConfig, Web};
-use nimbus_scenes::SceneParams;
 use nimbus_sdk::{
     AskError, ClientRole, ConnectError, Connection, Event, Nid, Options, Overlay, Pose, Shape, Spawn, Vec3,
 };
-use std::future::Future;
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use tokio::runtime::Runtime;
 
-/// Long enough for a loaded machine; nothing waits that long when all is well.
-const PATIENCE: Duration = Duration::from_secs(30);
-const HOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
-struct World {
-    cluster: EmbeddedCluster,
-    runtime: Runtime,
-    bodies: usize,
-}
-
-impl World {
-    /// A scene without the bodies that it adds later, so that bodies can be counted.
-    fn start(scene: &str, servers: u16) -> World {
-        let world = nimbus_scenes::build(scene, &SceneParams::on(servers)).unwrap();
-        let world = nimbus_model::World { injections: Vec::new(), ..world };
-        let bodies = world.owned_bodies().count();
-        let cluster = EmbeddedCluster::start(EmbeddedConfig { servers, ..EmbeddedConfig::new(world) }).unwrap();
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        World { cluster, runtime, bodies }
-    }
-
-    fn gateway(&self, port: u16, access: Access) -> (Web, String) {
-        let web = Web::listen(HOST, port).unwrap().serve(self.cluster.handle(), access);
-        let address = format!("ws://{}/ws", web.address());
-        (web, address)
-    }
-
-    /// Runs a future that has to end.
-    fn run<T>(&self, what: &str, future: impl Future<Output = T>) -> T {
-        let limited = async { tokio::time::timeout(PATIENCE, future).await };
-        self.runtime.block_on(limited).unwrap_or_else(|_| panic!("waited in vain for: {what}"))
-    }
-
-    fn connect(&self, address: &str, options: Options) -> Connection {
-        self.run("a connection", Connection::connect(address, options)).unwrap()
-    }
-
-    fn stop(self) {
-        self.cluster.stop().unwrap();
-    }
-}
-
-/// Takes events until one is the wanted one.
-async fn until(connection: &Connection, mut wanted: impl FnMut(&Event) -> bool) -> Event {
-    loop {
-        let event = connection.next_event().await.expect("the connection is not over");
-        if wanted(&event) {
-            return event;
-        }
-    }
-}
-
-async fn bodies(connection: &Connection, count: usize) {
-    while connection.look(|client| client.len()) != count {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-}
+use support::{HOST, World, bodies, until};
 
 fn ball(position: Vec3) -> Spawn {
     Spawn::new(Shape::ball(0.3), position, Vec3::ZERO)

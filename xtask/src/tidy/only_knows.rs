@@ -4,10 +4,11 @@ use super::tree::Tree;
 use super::{Problem, finds_word, manifest, rust_text};
 
 /// Names, and the crates that may use them.
-const KNOWN_BY: [(&[&str], &[&str]); 3] = [
+const KNOWN_BY: [(&[&str], &[&str]); 4] = [
     (&["rapier3d", "parry3d"], &["physics"]),
     (&["tokio"], &["runtime", "sdk", "nimbus"]),
-    (&["axum", "quinn", "etcd"], &["runtime", "nimbus"]),
+    (&["quinn"], &["runtime", "sdk", "nimbus"]),
+    (&["axum", "etcd"], &["runtime", "nimbus"]),
 ];
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {

@@ -3,8 +3,8 @@
 use nimbus_model::{Aabb, BodyKind, ClientId, RegionBox, Rng};
 use nimbus_wire::client::bodies::{self, Bodies, BodiesError, Create};
 use nimbus_wire::client::{
-    Authority, ClientRole, FromClient, Hit, Hits, Overlapping, Overlay, Query, QueryAnswer, QueryFilter, SceneInfo,
-    Spawn, StaticSpawn, ToClient, Watch,
+    Authority, ClientHello, ClientRole, FrameKind, Framer, FromClient, Hit, Hits, Overlapping, Overlay, Query,
+    QueryAnswer, QueryFilter, SceneInfo, Spawn, StaticSpawn, TEXT_BYTES_MAX, ToClient, Watch,
 };
 
 use super::parts::{self, joint, pose, region, several, shape, tick, vector};
@@ -39,6 +39,42 @@ pub(super) fn from_client(rng: &mut Rng) -> Vec<u8> {
         _ => FromClient::Speed { factor: 0.5 },
     };
     command.to_text(seq).into_bytes()
+}
+
+pub(super) fn hello(rng: &mut Rng) -> Vec<u8> {
+    let token = rng.chance(0.5).then(|| format!("v1.player.{}.{:032x}.mac", rng.below(1 << 32), rng.next_u64()));
+    ClientHello { watches: rng.chance(0.5), token }.encode()
+}
+
+/// Some messages on a stream, the first a hello.
+pub(super) fn frames(rng: &mut Rng) -> Vec<u8> {
+    let mut bytes = FrameKind::Hello.frame(&hello(rng));
+    for _ in 0..rng.below(4) {
+        let (kind, message) = match rng.below(2) {
+            0 => (FrameKind::Text, from_client(rng)),
+            _ => (FrameKind::Binary, self::bodies(rng)),
+        };
+        bytes.extend(kind.frame(&message[..message.len().min(TEXT_BYTES_MAX)]));
+    }
+    bytes
+}
+
+/// Reads a stream to its end as a gateway does, in pieces. False when something in it is no message, or only half of one.
+pub(super) fn read_frames(bytes: &[u8]) -> bool {
+    const PIECE: usize = 1_000;
+    let mut framer = Framer::default();
+    let mut read = 0;
+    for piece in bytes.chunks(PIECE) {
+        framer.push(piece);
+        loop {
+            match framer.next(TEXT_BYTES_MAX) {
+                Ok(Some(message)) => read += nimbus_wire::client::FRAME_HEAD_BYTES + message.size(),
+                Ok(None) => break,
+                Err(_) => return false,
+            }
+        }
+    }
+    read == bytes.len() && read > 0
 }
 
 pub(super) fn questions(rng: &mut Rng) -> FromClient {

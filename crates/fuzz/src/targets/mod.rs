@@ -9,7 +9,7 @@ mod servers;
 mod streams;
 
 use nimbus_model::coding;
-use nimbus_wire::client::{FromClient, ToClient, bodies};
+use nimbus_wire::client::{ClientHello, FromClient, ToClient, bodies};
 use nimbus_wire::{Frame, decode_group};
 
 use crate::{Limit, Target, Verdict};
@@ -67,7 +67,7 @@ fn text(bytes: &[u8], parse: impl Fn(&str) -> bool) -> Verdict {
     Verdict::of(std::str::from_utf8(bytes).is_ok_and(parse))
 }
 
-static ALL: [Target; 25] = [
+static ALL: [Target; 27] = [
     target("frame-lane", CODED, |bytes| frame(bytes, &[0]), frames::lane),
     target("frame-states", SMALL, |bytes| frame(bytes, &[1]), frames::states),
     target("frame-auras", SMALL, |bytes| frame(bytes, &[2]), frames::auras),
@@ -84,6 +84,8 @@ static ALL: [Target; 25] = [
     target("process-name", SMALL, control::name, control::make_name),
     target("from-client", JSON, |bytes| text(bytes, |text| FromClient::parse(text).is_ok()), clients::from_client),
     target("to-client", TRUSTED_TEXT, |bytes| text(bytes, |text| ToClient::parse(text).is_ok()), clients::to_client),
+    target("client-hello", SMALL, |bytes| Verdict::of(ClientHello::decode(bytes).is_ok()), clients::hello),
+    target("client-frames", SMALL, |bytes| Verdict::of(clients::read_frames(bytes)), clients::frames),
     target("client-bodies", SMALL, |bytes| Verdict::of(clients::walk(bodies::decode(bytes))), clients::bodies),
     target("body-stream", STREAM, streams::decode, streams::make),
     target("body-id", SMALL, |bytes| text(bytes, |text| text.parse::<nimbus_model::Nid>().is_ok()), clients::nid),

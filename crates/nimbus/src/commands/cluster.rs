@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use crate::cluster_file::{self, Keep};
+use crate::cluster_file::{self, Door, Keep};
 use crate::exit::Verdict;
 use crate::own_etcd::OwnEtcd;
 use crate::own_relay::OwnRelay;
@@ -50,7 +50,9 @@ impl Cluster {
             let places = setup.places.iter().filter(move |(_, place)| place.role == role);
             places.map(|(name, _)| name.clone()).collect::<Vec<ProcessName>>()
         };
-        let hosts = setup.places.values().map(|place| place.address.ip().to_string());
+        // Programs come to gateways where browsers do, and look at the same certificates.
+        let doors = described.doors.values().map(|door| door.http.ip());
+        let hosts = setup.places.values().map(|place| place.address.ip()).chain(doors).map(|ip| ip.to_string());
         let mut hosts: Vec<String> = hosts.chain(["localhost".to_owned()]).collect();
         hosts.sort_unstable();
         hosts.dedup();
@@ -90,7 +92,7 @@ impl Cluster {
         for (name, place) in setup.places.iter().filter(|(name, _)| !idle.contains(name)) {
             children.insert(name.clone(), (place.role, self.spawn(name, place.role, restored, log)?));
         }
-        for address in described.http.values() {
+        for Door { http: address, .. } in described.doors.values() {
             println!(
                 "`{}` on {} nodes: open http://{address}/ (Ctrl-C ends it)",
                 setup.world.name,

@@ -2,15 +2,14 @@
 
 use anyhow::Context;
 use clap::Args;
-use nimbus::gateway::Serves;
 use nimbus::runtime::cluster::{GatewayProcess, run_coordinator, run_node};
 use nimbus::runtime::mesh::{ProcessName, Role};
-use nimbus::runtime::{Clock, Play, Signals, Web};
+use nimbus::runtime::{Clock, GatewayAt, Play, QuicCertificate, QuicConfig, Signals, Web};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::cluster_file::{self, Keep};
+use crate::cluster_file::{self, Door, Keep};
 use crate::commands::run;
 use crate::exit::Verdict;
 use crate::logging;
@@ -86,17 +85,21 @@ impl RoleArgs {
             }
             Role::Node => run_node(&described.setup, &name, token, ends, tell)?,
             Role::Gateway => {
-                let address = described.http.get(&name).context("a gateway needs an `http` address")?;
+                let door = described.doors.get(&name).context("a gateway needs an `http` address")?;
                 let access = run::access(described.secret.as_deref(), described.anonymous)?;
-                let listening = Web::listen(address.ip(), address.port())?;
-                let answers_only = |name: &ProcessName| described.questions.contains(name);
-                let serves = if answers_only(&name) { Serves::Questions } else { Serves::Everybody };
-                let gateway = GatewayProcess::start(&described.setup, &name, token)?.serving(serves);
+                let certificate = Some(QuicCertificate::load(&described.setup.certs, &name)?);
+                let quic = QuicConfig { port: door.quic, certificate };
+                let listening = Web::listen_with(door.http.ip(), door.http.port(), quic)?;
+                let gateway = GatewayProcess::start(&described.setup, &name, token)?.serving(door.serves);
                 // Whoever loses its gateway goes on with one of the same kind.
-                let alike = described.http.iter().filter(|(other, _)| answers_only(other) == answers_only(&name));
-                let gateways = alike.map(|(_, address)| *address).collect();
+                let alike = described.doors.values().filter(|other| other.serves == door.serves);
+                let place = |door: &Door| GatewayAt { http: door.http, quic: door.quic.beside(door.http) };
+                let gateways = alike.map(place).collect();
                 let web = listening.serve_among(gateway.handle(), access, gateways);
                 tell(format!("open http://{}/", web.address()));
+                if let Some(door) = web.quic() {
+                    tell(run::for_programs(door));
+                }
                 let outcome = gateway.run(ends);
                 web.stop();
                 outcome?;

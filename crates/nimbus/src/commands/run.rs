@@ -2,7 +2,7 @@
 
 use clap::Args;
 use nimbus::runtime::access::{Access, Secret};
-use nimbus::runtime::{EmbeddedCluster, EmbeddedConfig, Play, Signals, Web};
+use nimbus::runtime::{EmbeddedCluster, EmbeddedConfig, Play, QuicConfig, QuicDoor, QuicPort, Signals, Web};
 use nimbus::wire::client::ClientRole;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -31,6 +31,9 @@ pub(crate) struct Serving {
     /// Address to listen on; 0.0.0.0 lets other machines in
     #[arg(long, default_value = "127.0.0.1")]
     host: IpAddr,
+    /// UDP port of native clients over QUIC, or `off`; the number of the viewer's port unless said
+    #[arg(long, value_name = "PORT")]
+    quic: Option<QuicPort>,
     /// Let boundaries follow the load
     #[arg(long)]
     balance: bool,
@@ -85,10 +88,16 @@ pub(crate) fn access(secret: Option<&Path>, anonymous: Option<ClientRole>) -> an
     })
 }
 
+/// What a program needs to know to come in over QUIC.
+pub(crate) fn for_programs(QuicDoor { address, sha256 }: &QuicDoor) -> String {
+    format!("programs: quic://{address} with the certificate sha256:{sha256}")
+}
+
 /// Runs a world until the process is asked to end.
 pub(crate) fn serve(config: EmbeddedConfig, serving: &Serving) -> anyhow::Result<Verdict> {
     let access = access(serving.secret.as_deref(), serving.anonymous)?;
-    let listening = Web::listen(serving.host, serving.port)?;
+    let quic = QuicConfig { port: serving.quic.unwrap_or_default(), certificate: None };
+    let listening = Web::listen_with(serving.host, serving.port, quic)?;
     let mut signals = Signals::listen()?;
     let name = config.world.name.clone();
     let (record, budget_us) = (serving.record.clone(), serving.burst);
@@ -98,6 +107,9 @@ pub(crate) fn serve(config: EmbeddedConfig, serving: &Serving) -> anyhow::Result
     let web = listening.serve(cluster.handle(), access);
     let plural = if servers == 1 { "" } else { "s" };
     println!("`{name}` on {servers} server{plural}: open http://{}/ (Ctrl-C ends it)", web.address());
+    if let Some(door) = web.quic() {
+        println!("{}", for_programs(door));
+    }
     if let Some(path) = &serving.record {
         println!("recording to {}", path.display());
     }

@@ -35,6 +35,7 @@ pub use inbox::{INBOX_BYTES_MAX, INBOX_FRAMES_MAX, Received};
 pub use names::{ClusterName, NAME_BYTES_MAX, NameError, ProcessName, Role};
 pub use outgoing::{Delivery, LATEST_AGE_MAX, LATEST_BYTES_MAX, LATEST_FRAMES_MAX, ORDERED_FRAMES_MAX};
 pub use peer::{PeerConfig, PeerStats};
+pub(crate) use transport::bind;
 pub use transport::{IDLE_MS_MAX, KEEP_ALIVE};
 
 use crate::clock::Clock;

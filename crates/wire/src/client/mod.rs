@@ -2,14 +2,17 @@
 //!
 //! Text messages are JSON and rare: [`ToClient`] one way, [`FromClient`] the other. Binary messages are bodies and
 //! frequent: [`bodies`] writes and reads them. Both directions live here so that a property test can hold each writer
-//! against its reader.
+//! against its reader. Where the transport knows no messages, [`Framer`] tells them apart, and a [`ClientHello`] is the
+//! first.
 
 pub mod bodies;
 mod body_card;
 mod edits;
 mod fields;
+mod framing;
 mod from_client;
 mod game;
+mod hello;
 mod nid_text;
 mod overlay;
 mod query;
@@ -21,7 +24,9 @@ mod watch;
 
 pub use body_card::{BodyCard, HandOver};
 pub use edits::{REGION_BOXES_MAX, StaticSpawn, TARGET_TICKS_MAX};
+pub use framing::{FRAME_HEAD_BYTES, FrameKind, Framed, Framer, FramingError};
 pub use from_client::{ELEMENTS_MAX, FromClient, Parsed, Reject, SPEED_MAX, SPEED_MIN, STEP_TICKS_MAX, Spawn};
+pub use hello::{CLIENT_ALPN, CLIENT_GOODBYE, CLIENT_HELLO_BYTES_MAX, ClientHello, ClientHelloError};
 pub use overlay::{BreachNews, Overlay};
 pub use query::{
     Authority, Hit, Hits, NearestBody, OVERLAP_BODIES_MAX, Overlapping, QUERIES_MAX, QUERY_ELEMENTS_MAX,

@@ -1,0 +1,160 @@
+//! Lets clients in and serves them, whatever they came over.
+
+use nimbus_gateway::Message;
+use nimbus_wire::client::{ClientRole, ToClient};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::access::{Access, AccessError};
+use crate::client_queue::{ClientEnd, Next};
+use crate::client_socket::{Broken, ClientSocket, Received};
+use crate::clock::Clock;
+use crate::embedded::ClusterHandle;
+
+/// Clients at once, over all transports; beyond that newcomers are turned away before they cost anything.
+const CLIENTS_MAX: usize = 1024;
+/// How often a client that needed a token gets one for the next time.
+const RENEWAL: Duration = Duration::from_secs(20 * 60);
+
+/// Where a gateway is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GatewayAt {
+    /// Where browsers find it.
+    pub http: SocketAddr,
+    /// Where it takes QUIC, if it does.
+    pub quic: Option<SocketAddr>,
+}
+
+/// What every way in has in common.
+pub(crate) struct Reception {
+    cluster: ClusterHandle,
+    access: Access,
+    /// Every gateway to this world, where there are several.
+    gateways: Vec<GatewayAt>,
+    places: Arc<Semaphore>,
+}
+
+/// A client that is let in.
+pub(crate) struct Guest {
+    role: ClientRole,
+    /// It sees only what it says it watches.
+    watches: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Why a client is not let in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    /// As in HTTP: 401 without a token, 403 with a bad one, 503 when there is no room.
+    pub(crate) status: u16,
+    /// For a person.
+    pub(crate) reason: String,
+}
+
+impl Reception {
+    pub(crate) fn new(cluster: ClusterHandle, access: Access, gateways: Vec<GatewayAt>) -> Reception {
+        Reception { cluster, access, gateways, places: Arc::new(Semaphore::new(CLIENTS_MAX)) }
+    }
+
+    pub(crate) fn cluster(&self) -> &ClusterHandle {
+        &self.cluster
+    }
+
+    pub(crate) fn gateways(&self) -> &[GatewayAt] {
+        &self.gateways
+    }
+
+    /// Lets a client in if there is room and its token is good, which is used up by that. Look at everything else before.
+    pub(crate) fn admit(&self, token: Option<&str>, watches: bool) -> Result<Guest, Refusal> {
+        let Ok(place) = self.places.clone().try_acquire_owned() else {
+            return Err(Refusal { status: 503, reason: "too many clients are connected; try again later".to_owned() });
+        };
+        let role = self.access.admit(token, now_s()).map_err(|refused| Refusal {
+            status: if refused == AccessError::Missing { 401 } else { 403 },
+            reason: refused.to_string(),
+        })?;
+        Ok(Guest { role, watches, _place: place })
+    }
+
+    /// Serves a client until either side ends it.
+    pub(crate) async fn serve(&self, mut socket: ClientSocket, guest: Guest) {
+        let Some((client, mut queue)) = self.cluster.connect(guest.role, guest.watches).await else {
+            return socket.close(Some("the server is shutting down")).await;
+        };
+        self.count(&socket, 1);
+        if let Some(told) = self.told_gateways(&socket) {
+            // One that is gone already is noticed below.
+            _ = socket.send(&told).await;
+        }
+        let mut renewal = tokio::time::interval(RENEWAL);
+        let reason = loop {
+            tokio::select! {
+                _ = renewal.tick() => if let Some(token) = self.access.renew(guest.role, now_s())
+                    && socket.send(&ToClient::Ticket { token }.into()).await.is_err()
+                {
+                    break None;
+                },
+                next = queue.next() => match next {
+                    Next::Message(message) => match deliver(&mut socket, &mut queue, message).await {
+                        Ok(()) => {}
+                        Err(reason) => break reason,
+                    },
+                    Next::Close(reason) => break Some(reason),
+                },
+                received = socket.receive() => {
+                    let goes_on = match received {
+                        Received::Text(text) => self.cluster.text(client, text).await,
+                        Received::Binary => self.cluster.binary(client).await,
+                        Received::Nothing => true,
+                        Received::Unreadable(why) => break Some(why),
+                        Received::End => false,
+                    };
+                    if !goes_on {
+                        break None;
+                    }
+                }
+            }
+        };
+        self.cluster.disconnect(client).await;
+        self.count(&socket, -1);
+        socket.close(reason.as_deref()).await;
+    }
+
+    /// Waits until all clients are gone.
+    pub(crate) async fn everybody_left(&self) {
+        // Nobody closes the semaphore, so this fails never.
+        _ = self.places.acquire_many(CLIENTS_MAX as u32).await;
+    }
+
+    /// Where the gateways are, for a client that should come again the way it came.
+    fn told_gateways(&self, socket: &ClientSocket) -> Option<Message> {
+        let place = |gateway: &GatewayAt| if socket.is_quic() { gateway.quic } else { Some(gateway.http) };
+        let at: Vec<String> = self.gateways.iter().filter_map(place).map(|place| place.to_string()).collect();
+        (at.len() > 1).then(|| ToClient::Gateways { at }.into())
+    }
+
+    fn count(&self, socket: &ClientSocket, change: isize) {
+        if socket.is_quic() {
+            let add = |reading: &mut usize| *reading = reading.saturating_add_signed(change);
+            self.cluster.board().write_gateway(|reading| add(&mut reading.quic_clients));
+        }
+    }
+}
+
+/// The second of the calendar.
+fn now_s() -> u64 {
+    Clock::unix_us() / 1_000_000
+}
+
+/// Sends a message, unless the gateway wants the client gone meanwhile. An error ends the connection, perhaps with a
+/// reason to give.
+async fn deliver(socket: &mut ClientSocket, queue: &mut ClientEnd, message: Message) -> Result<(), Option<String>> {
+    tokio::select! {
+        result = socket.send(&message) => result.map_err(|Broken| None)?,
+        reason = queue.goodbye() => return Err(Some(reason)),
+    }
+    queue.sent(&message);
+    Ok(())
+}
