@@ -2,7 +2,7 @@
 
 use nimbus_client::{
     Answered, AskError, Authority, BodyCard, FromClient, Hit, Hits, NearestBody, Overlapping, Query, QueryAnswer,
-    QueryFilter, Spawn,
+    QueryFilter, Spawn, Watch,
 };
 use nimbus_model::{JointDesc, Nid, Pose, Shape, Vec3};
 
@@ -56,6 +56,13 @@ impl Connection {
     /// Sets the speed of the timeline.
     pub async fn speed(&self, factor: f32) -> Result<(), AskError> {
         self.done(FromClient::Speed { factor }).await
+    }
+
+    /// Sees what a view shows from now on, within a budget of bytes, and nothing else; also at every gateway that follows. To
+    /// be said again whenever the eye moves. What goes out of sight is told with
+    /// [`Event::OutOfSight`](nimbus_client::Event::OutOfSight).
+    pub async fn watch(&self, watch: Watch) -> Result<(), AskError> {
+        self.done(FromClient::Watch(watch)).await
     }
 
     /// Everything that a gateway knows of a body.

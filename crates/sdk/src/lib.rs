@@ -51,7 +51,7 @@ mod websocket;
 pub use connection::{Connection, Placed};
 pub use nimbus_client::{
     Answered, AskError, Body, BodyCard, BreachNews, Client, ClientRole, Event, FromClient, Hit, Hits, NearestBody,
-    Overlapping, Overlay, PlaybackConfig, Query, QueryAnswer, QueryFilter, SessionConfig, Spawn, StaticBody,
+    Overlapping, Overlay, PlaybackConfig, Query, QueryAnswer, QueryFilter, SessionConfig, Spawn, StaticBody, Watch,
     WorldStats,
 };
 pub use nimbus_model::{BodyKind, JointDesc, Nid, Pose, Quat, RegionId, Shape, Tick, Vec3};
