@@ -9,7 +9,7 @@ import { Group, MeshLambertMaterial } from "three";
 import { InstanceBatch } from "./instances";
 import { compose } from "./matrices";
 import { regionLinear } from "./palette";
-import { blend, POSE_STRIDE, type Replicas, type Shape } from "@nimbus/client";
+import { POSE_STRIDE, type Replicas, type Shape } from "@nimbus/client";
 import { buildForm, boundingRadius, type Form, formOf } from "./shape_geometry";
 
 /** How long a hand-over glows, ms. */
@@ -133,7 +133,7 @@ export class BodiesView {
 
   /** Brings the matrices of all active bodies to `replicas.head`, and the glows to `now`. */
   update(replicas: Replicas, now: number): void {
-    const { active, from, to, fromTick, toTick, head } = replicas;
+    const { active, to, toTick, head } = replicas;
     const { batches, batchOf, instanceOf, scale, pose, touched } = this;
     touched.fill(0);
     // Backwards, because settling moves the last entry into the present place.
@@ -146,8 +146,7 @@ export class BodiesView {
       let source = to;
       let at = o;
       if (head < end) {
-        const start = fromTick[slot];
-        blend(pose, 0, from, to, o, head <= start ? 0 : (head - start) / (end - start));
+        replicas.shown(slot, pose);
         source = pose;
         at = 0;
       }

@@ -28,6 +28,8 @@ export interface Actions {
   tool(name: ToolName): void;
   toggleScene(): void;
   toggleLink(): void;
+  /** Is sent only what is in view, or everything. */
+  toggleBandwidth(): void;
   record(): void;
   retry(): void;
   flyKey(code: string, down: boolean): boolean;
@@ -59,6 +61,7 @@ export class Controls {
     element("reset").onclick = () => actions.reset();
     element("throw").onclick = () => this.throwNow();
     element("mode").onclick = () => actions.toggleMode();
+    element("low-bandwidth").onclick = () => actions.toggleBandwidth();
     element("help-open").onclick = () => this.help.toggle();
     element("banner-retry").onclick = () => actions.retry();
     this.sceneChooser.onchange = () => {
@@ -184,6 +187,7 @@ export class Controls {
     probe: () => this.actions.tool("probe"),
     scene: () => this.actions.toggleScene(),
     link: () => this.actions.toggleLink(),
+    "low bandwidth": () => this.actions.toggleBandwidth(),
     panels: () => document.body.classList.toggle("bare"),
     record: () => this.actions.record(),
     help: () => this.help.toggle(),

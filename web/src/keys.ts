@@ -22,6 +22,7 @@ export type Action =
   | "probe"
   | "scene"
   | "link"
+  | "low bandwidth"
   | "panels"
   | "record"
   | "help";
@@ -79,6 +80,7 @@ export const PRESSES: readonly Press[] = [
   { action: "show breaches", group: "Show", keys: ["5"], about: "breaches" },
   { action: "scene", group: "Show", keys: ["i"], about: "facts of the scene and its servers" },
   { action: "link", group: "Show", keys: ["l"], about: "figures of the link: bytes, jitter, round trip" },
+  { action: "low bandwidth", group: "Page", keys: ["k"], about: "low bandwidth: be sent only what is in view, or everything again" },
   { action: "panels", group: "Page", keys: ["p"], about: "show or hide all panels" },
   { action: "record", group: "Page", keys: ["c"], about: "record the picture to a file, or stop" },
   { action: "help", group: "Page", keys: ["?"], about: "this list" },

@@ -12,6 +12,8 @@ export interface LinkFigures {
   delayMs: number;
   /** Null while it is not known. */
   roundTripMs: number | null;
+  /** What the page takes of what is in view, kbit/s; null when it is sent everything. */
+  budgetKbit: number | null;
 }
 
 const STORED_AS = "nimbus.link";
@@ -42,7 +44,7 @@ export class LinkPanel {
   }
 
   /** Takes the newest figures; called twice a second. */
-  show({ rates, jitterMs, delayMs, roundTripMs }: LinkFigures): void {
+  show({ rates, jitterMs, delayMs, roundTripMs, budgetKbit }: LinkFigures): void {
     const { binaryBytes, textBytes, messages, bodies } = rates;
     const total = `${bytesText(binaryBytes + textBytes)}/s`;
     const trip = roundTripMs === null ? "–" : `${msText(roundTripMs)} ms`;
@@ -54,6 +56,8 @@ export class LinkPanel {
     write("link-jitter", `${msText(jitterMs)} ms`);
     write("link-delay", `${msText(delayMs)} ms`);
     write("link-trip", trip);
+    write("link-sent", budgetKbit === null ? "everything" : `in view, ${budgetKbit.toLocaleString("en")} kbit/s`);
+    element("low-bandwidth").setAttribute("aria-pressed", String(budgetKbit !== null));
     this.received.push(binaryBytes, binaryBytes + textBytes, `received over the last minute, now ${total}`);
     this.trip.push(jitterMs, roundTripMs ?? 0, `jitter and round trip over the last minute, now ${msText(jitterMs)} ms and ${trip}`);
   }

@@ -21,6 +21,7 @@ import { listedGateways } from "./listed_gateways";
 import { Inspector } from "./inspect";
 import { keyOf } from "./keys";
 import { LinkPanel } from "./link_panel";
+import { BUDGET_KBIT, LowBandwidth, viewOf } from "./low_bandwidth";
 import { Overlays, wantedOf } from "./overlays";
 import { element, Panel } from "./panel";
 import { Probe } from "./probe";
@@ -59,6 +60,7 @@ const stage = query.get("render") === "off" ? null : makeStage();
 const traffic = new Traffic(performance.now());
 const roundTrip = new RoundTrip();
 const linkPanel = new LinkPanel();
+const lowBandwidth = new LowBandwidth(query.get("bandwidth") === "low");
 const clock = { paused: false, speed: 1 };
 let loadedAt = 0;
 let lookedAt = world.focus;
@@ -68,6 +70,8 @@ let breachToldAt = -Infinity;
 let wanted: OverlayName[] = [];
 /** The number of the command that asked for them last. */
 let subscription = -1;
+/** The number of the command that said last where we look. */
+let watching = -1;
 
 /** What lets us in, where a token is needed; each is good once, and the gateway gives us the next. */
 let ticket = new URLSearchParams(location.search).get("token");
@@ -75,6 +79,7 @@ let ticket = new URLSearchParams(location.search).get("token");
 let role = "";
 const gateways = new Gateways([gatewayUrl()], () => ticket);
 gateways.learn(listedGateways(location.search));
+gateways.isWatched = lowBandwidth.isOn;
 const connection = new Link(gateways, {
   text: (message) => {
     traffic.text(message);
@@ -139,6 +144,7 @@ const controls = new Controls(
       showScene();
     },
     toggleLink: () => linkPanel.toggle(),
+    toggleBandwidth: () => takeLess(!lowBandwidth.isOn),
     record: () => recorder.toggle(),
     retry: () => connection.open(),
     flyKey: (code, down) => rig.key(code, down),
@@ -218,6 +224,7 @@ setInterval(() => {
     jitterMs: world.playhead.jitterMs(),
     delayMs: world.playhead.delayMs(),
     roundTripMs: roundTrip.ms(now),
+    budgetKbit: lowBandwidth.isOn ? BUDGET_KBIT : null,
   });
 }, LINK_MS);
 requestAnimationFrame(frame);
@@ -239,6 +246,7 @@ function frame(): void {
     if (!rig.moved && now - loadedAt < FOLLOW_MS) rig.frame((lookedAt = world.focus), now - loadedAt > SETTLE_MS);
   }
   rig.update(passed / 1000);
+  if (connection.state.kind === "live") watch(now);
   stage?.draw();
   stage?.adapt(fps, now);
 }
@@ -248,6 +256,8 @@ function show(message: Inbound): void {
     case "welcome":
       role = message.role ?? "";
       subscribe();
+      lowBandwidth.forget();
+      world.replicas.isSparse = lowBandwidth.isOn;
       controls.setScenes(message.scenes);
       if (message.protocol !== PROTOCOL_VERSION) {
         toasts.show(`The server speaks version ${message.protocol}, this page version ${PROTOCOL_VERSION}. Reload it.`, true);
@@ -300,6 +310,8 @@ function show(message: Inbound): void {
     case "refused":
       if (roundTrip.answered(message.seq ?? null, performance.now())) break;
       if (inspector.asked(message.seq ?? null) || message.seq === subscription) break;
+      // A gateway that cannot do it sends everything.
+      if (message.seq === watching) takeLess(false);
       hooks.lastRefusal = { seq: message.seq ?? null, reason: message.reason };
       toasts.show(`Refused: ${message.reason}`, true);
       break;
@@ -309,6 +321,21 @@ function show(message: Inbound): void {
 /** Tells the gateway what to send on top of the bodies; a gateway that knows no overlays just refuses. */
 function subscribe(): void {
   subscription = connection.send({ type: "overlays", on: wanted });
+}
+
+/** Is sent what is in view from now on, or everything. */
+function takeLess(less: boolean): void {
+  lowBandwidth.isOn = gateways.isWatched = less;
+  // Who watches cannot stop it; a new connection begins with everything.
+  if (!less) connection.open();
+}
+
+/** Tells the gateway where we look, when it does not know. */
+function watch(now: number): void {
+  const view = lowBandwidth.due(viewOf(rig.camera, world.extent), now);
+  if (view === null) return;
+  world.replicas.isSparse = true;
+  watching = connection.send({ type: "watch", ...view });
 }
 
 /** Sends a question whose answer tells how long the way is; without a word when there is nobody to ask. */

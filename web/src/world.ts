@@ -149,6 +149,8 @@ export class World {
         this.bodies.clearAll();
         this.seams.clear();
         this.tickHz = message.tick_hz > 0 ? message.tick_hz : 60;
+        this.replicas.fall.gravity = message.gravity ?? [0, 0, 0];
+        this.replicas.fall.tickSeconds = 1 / this.tickHz;
         this.killBox = message.kill_box ?? null;
         this.playhead.reset(this.tickHz * this.speed);
         this.timeline.reset(this.tickHz);

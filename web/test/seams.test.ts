@@ -6,7 +6,7 @@ import { type Breach, decode, parseText, SLOT_LIMIT, type BodySink } from "@nimb
 import { breachText, Seams, TRANSIT_SHOWN_MS } from "../src/seams";
 import { boundingRadius } from "../src/shape_geometry";
 
-const nobody: BodySink = { create: () => {}, destroy: () => {}, owner: () => {}, state: () => {} };
+const nobody: BodySink = { create: () => {}, destroy: () => {}, owner: () => {}, state: () => {}, leave: () => {}, packed: () => true };
 
 /** Two words a record, built byte by byte from docs/protocol.md. */
 function pairs(kind: number, records: [number, number][], asFloat = false): ArrayBuffer {

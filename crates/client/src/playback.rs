@@ -1,6 +1,6 @@
 //! Where bodies are to be shown at a moment: their tracks, and the head that runs along all of them.
 
-use nimbus_model::{Nid, Pose, Tick};
+use nimbus_model::{Nid, Pose, Tick, Vec3};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -49,6 +49,9 @@ pub(crate) struct Playback {
     /// The newest tick that anything came of.
     heard: f64,
     now: Duration,
+    /// How long a tick of the world takes, seconds, and what bends the way of whatever falls in it, m/s2.
+    tick_s: f64,
+    gravity: Vec3,
     /// The gateway does not tell of every body at every tick: who is not mentioned may have moved.
     pub(crate) is_sparse: bool,
 }
@@ -64,19 +67,25 @@ impl Playback {
             latest,
             heard,
             now,
+            tick_s: 1.0 / 60.0,
+            gravity: Vec3::ZERO,
             is_sparse: false,
         }
     }
 
-    /// A world was loaded.
-    pub(crate) fn restart(&mut self) {
+    /// A world with this gravity, m/s2, was loaded.
+    pub(crate) fn restart(&mut self, gravity: Vec3) {
+        self.gravity = gravity;
         self.playhead.restart();
         self.tracks.clear();
         (self.prior, self.latest, self.heard) = (0.0, 0.0, 0.0);
     }
 
-    pub(crate) fn run_at(&mut self, ticks_per_s: f64, paused: bool) {
-        self.playhead.run_at(ticks_per_s, paused);
+    /// The world has so many ticks in a second of its own, which pass at this speed.
+    pub(crate) fn run_at(&mut self, tick_hz: u32, speed: f64, paused: bool) {
+        let tick_hz = f64::from(tick_hz.max(1));
+        self.tick_s = 1.0 / tick_hz;
+        self.playhead.run_at(tick_hz * speed, paused);
     }
 
     pub(crate) fn create(&mut self, nid: Nid, pose: Pose) {
@@ -147,6 +156,8 @@ impl Playback {
             extrapolation: self.config.extrapolation.as_secs_f64() * self.playhead.pace(),
             correction_s: self.config.correction.as_secs_f64(),
             jump: self.config.jump,
+            tick_s: self.tick_s,
+            gravity: self.gravity,
         }
     }
 }

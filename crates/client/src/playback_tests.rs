@@ -27,7 +27,7 @@ struct Seen {
 /// was sent earlier never comes later, as on a stream.
 fn watch(config: PlaybackConfig, mut late: impl FnMut(u32) -> f64) -> Seen {
     let mut playback = Playback::new(config);
-    playback.run_at(HZ, false);
+    playback.run_at(60, 1.0, false);
     playback.create(BODY, truth(0.0));
     let mut arrivals: Vec<(u32, f64)> = Vec::new();
     for tick in 1..=(12 * 60) {
@@ -138,4 +138,71 @@ fn a_body_that_is_pushed_after_a_rest_starts_from_where_it_lay() {
         last = x;
     }
     assert!(last > 2.5, "{last}");
+}
+
+/// What is shown of a body, with states 20 times a second, of a client that watches: the tick that is shown, and the place.
+fn shown_of(seconds: u32, truth: impl Fn(f64) -> Vec3) -> Vec<(f64, Vec3)> {
+    let mut playback = Playback::new(PlaybackConfig::default());
+    playback.is_sparse = true;
+    playback.restart(Vec3::Y * -9.81);
+    playback.run_at(60, 1.0, false);
+    playback.create(BODY, Pose::at(truth(0.0)));
+    let mut shown = Vec::new();
+    for tick in 1..=seconds * 60 {
+        let now = Duration::from_secs_f64(f64::from(tick) / HZ);
+        if tick % 3 == 0 {
+            playback.arrived(Tick(u64::from(tick)), now);
+            playback.place(BODY, Tick(u64::from(tick)), Pose::at(truth(f64::from(tick))));
+        }
+        // Frames fall between ticks.
+        playback.advance(now + Duration::from_millis(7));
+        if tick > 60 {
+            shown.push((playback.head().unwrap(), playback.pose(BODY).unwrap().position));
+        }
+    }
+    shown
+}
+
+#[test]
+fn a_body_that_falls_is_shown_where_it_was() {
+    let truth = |tick: f64| {
+        let s = tick / HZ;
+        Vec3::new(2.0 * s as f32, (30.0 * s - 4.905 * s * s) as f32, 0.0)
+    };
+    for (head, place) in shown_of(6, truth) {
+        let off = place.distance(truth(head));
+        assert!(off < 1e-3, "{off} m off at {head}");
+    }
+}
+
+#[test]
+fn a_body_that_bounces_is_never_shown_beneath_the_floor() {
+    for speed in [0.3, 1.0, 2.0, 4.0, 7.5] {
+        let flight = 2.0 * speed / 9.81;
+        let truth = |tick: f64| {
+            let s = (tick / HZ) % flight;
+            Vec3::Y * (speed * s - 4.905 * s * s).max(0.0) as f32
+        };
+        for (head, place) in shown_of(6, truth) {
+            assert!(place.y >= -1e-5, "{} at {head}, {speed} m/s", place.y);
+        }
+    }
+}
+
+#[test]
+fn a_body_that_stops_is_not_shown_beyond() {
+    for stop in 0..12 {
+        // Against a wall, after sliding, and on the floor, at every phase between two states.
+        let at = 90.0 + f64::from(stop) * 0.5;
+        let left_s = move |tick: f64| (at - tick).max(0.0) / HZ;
+        let hits_wall = move |tick: f64| Vec3::NEG_X * (3.0 * left_s(tick)) as f32;
+        let slides = move |tick: f64| Vec3::NEG_X * (2.5 * left_s(tick) * left_s(tick)) as f32;
+        let falls = move |tick: f64| Vec3::Y * (4.0 * left_s(tick) - 4.905 * left_s(tick) * left_s(tick)) as f32;
+        for (head, place) in shown_of(3, hits_wall).into_iter().chain(shown_of(3, slides)) {
+            assert!(place.x <= 1e-5, "{} at {head} of {at}", place.x);
+        }
+        for (head, place) in shown_of(3, falls) {
+            assert!(place.y >= -1e-5, "{} at {head} of {at}", place.y);
+        }
+    }
 }

@@ -83,8 +83,8 @@ impl Session {
                 self.is_live = true;
                 self.events.push(Event::Connected { client: *client, role: *role });
             }
-            ToClient::World { era, name, .. } => {
-                self.playback.restart();
+            ToClient::World { era, name, gravity, .. } => {
+                self.playback.restart(*gravity);
                 self.events.push(Event::Loaded { era: *era, name: name.clone() });
             }
             ToClient::Clock { paused, speed } if self.client.clock() != Some((*paused, *speed)) => {
@@ -101,7 +101,7 @@ impl Session {
         }
         self.client.take(message);
         let (paused, speed) = self.client.clock().unwrap_or((false, 1.0));
-        self.playback.run_at(f64::from(self.client.tick_hz().unwrap_or(60)) * f64::from(speed), paused);
+        self.playback.run_at(self.client.tick_hz().unwrap_or(60), f64::from(speed), paused);
         let (touches, left_out) = self.client.take_touches();
         touches.into_iter().for_each(|touch| self.events.push(Event::Touched(touch)));
         if left_out > 0 {

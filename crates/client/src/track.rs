@@ -3,6 +3,8 @@
 use nimbus_model::{Pose, Quat, Vec3};
 use std::collections::VecDeque;
 
+use crate::curve;
+
 /// States kept of one body: half a second of 120 a second. Older ones are behind what is shown anyway.
 const SAMPLES_MAX: usize = 64;
 /// States farther apart than this say nothing about the velocity, ticks.
@@ -23,6 +25,9 @@ pub(crate) struct Moment {
     pub(crate) correction_s: f64,
     /// Farther than this it jumps, metres.
     pub(crate) jump: f32,
+    /// How long a tick of the world takes, seconds, and what bends the way of whatever falls in it, m/s2.
+    pub(crate) tick_s: f64,
+    pub(crate) gravity: Vec3,
 }
 
 /// How far a body is shown from where it should be; fades.
@@ -61,8 +66,8 @@ impl Track {
             self.samples.push_back((rested_until, rested));
         }
         self.samples.push_back((tick, pose));
-        // The last two say how fast it is.
-        let is_behind = |samples: &VecDeque<(f64, Pose)>| samples.len() > 2 && samples[1].0 <= moment.head;
+        // The last two say how fast it is, and the one before the head how its way is bent.
+        let is_behind = |samples: &VecDeque<(f64, Pose)>| samples.len() > 2 && samples[2].0 <= moment.head;
         while self.samples.len() > SAMPLES_MAX || is_behind(&self.samples) {
             self.samples.pop_front();
         }
@@ -81,7 +86,7 @@ impl Track {
             self.lead_back(shown, moment);
         }
         self.went_on = goes_on;
-        let pose = if goes_on { self.going_on(moment) } else { self.between(moment.head) };
+        let pose = if goes_on { self.going_on(moment) } else { self.between(moment) };
         self.faded(pose, moment)
     }
 
@@ -92,7 +97,7 @@ impl Track {
 
     /// From here on the body is shown where it was shown until now, less and less.
     fn lead_back(&mut self, shown: Pose, moment: &Moment) {
-        let real = if self.goes_on(moment) { self.going_on(moment) } else { self.between(moment.head) };
+        let real = if self.goes_on(moment) { self.going_on(moment) } else { self.between(moment) };
         let position = shown.position - real.position;
         let rotation = shown.rotation * real.rotation.inverse();
         self.offset = (position.length() <= moment.jump && rotation.is_finite()).then_some(Offset {
@@ -118,15 +123,17 @@ impl Track {
     }
 
     /// A place between two known ones; the first or last of them outside.
-    fn between(&self, head: f64) -> Pose {
-        let after = self.samples.partition_point(|(tick, _)| *tick <= head);
-        let before = self.samples.get(after.wrapping_sub(1));
-        match (before, self.samples.get(after)) {
-            (Some((from, a)), Some((to, b))) => {
-                let share = ((head - from) / (to - from)) as f32;
-                Pose { position: a.position.lerp(b.position, share), rotation: a.rotation.lerp(b.rotation, share) }
+    fn between(&self, moment: &Moment) -> Pose {
+        let after = self.samples.partition_point(|(tick, _)| *tick <= moment.head);
+        let before = |back: usize| after.checked_sub(back).and_then(|at| self.samples.get(at)).copied();
+        match (before(1), self.samples.get(after).copied()) {
+            (Some(from), Some(to)) => {
+                let timed = |(tick, pose): (f64, Pose)| (((tick - from.0) * moment.tick_s) as f32, pose);
+                let (start, end) = (timed(from), timed(to));
+                let earlier = before(2).map(timed).filter(|earlier| curve::falls(*earlier, start, end, moment.gravity));
+                curve::between(earlier, start, end, ((moment.head - from.0) * moment.tick_s) as f32)
             }
-            (Some((_, pose)), None) | (None, Some((_, pose))) => *pose,
+            (Some((_, pose)), None) | (None, Some((_, pose))) => pose,
             (None, None) => Pose::IDENTITY,
         }
     }
@@ -154,7 +161,16 @@ mod tests {
     use super::*;
 
     fn moment(head: f64) -> Moment {
-        Moment { head, now_s: head / 60.0, moving_since: 0.0, extrapolation: 15.0, correction_s: 0.1, jump: 5.0 }
+        Moment {
+            head,
+            now_s: head / 60.0,
+            moving_since: 0.0,
+            extrapolation: 15.0,
+            correction_s: 0.1,
+            jump: 5.0,
+            tick_s: 1.0 / 60.0,
+            gravity: Vec3::Y * -9.81,
+        }
     }
 
     fn x(track: &mut Track, head: f64) -> f32 {
@@ -242,6 +258,35 @@ mod tests {
         }
         assert_eq!(track.samples.len(), SAMPLES_MAX);
         track.place(1001.0, at(1.0), 0.0, &moment(1000.5));
-        assert!(track.samples.len() <= 2, "what is behind the head is forgotten");
+        assert!(track.samples.len() <= 3, "what is behind the head is forgotten");
+    }
+
+    /// A body that falls, known at every third tick.
+    fn falling(tick: f64) -> Pose {
+        let s = (tick / 60.0) as f32;
+        Pose::at(Vec3::new(3.0 * s, 2.0 * s - 4.905 * s * s, 0.0))
+    }
+
+    #[test]
+    fn what_falls_is_shown_on_its_parabola() {
+        let mut track = Track::new(0.0, falling(0.0));
+        for tick in [3.0, 6.0, 9.0] {
+            track.place(tick, falling(tick), f64::NEG_INFINITY, &moment(0.0));
+        }
+        for head in [3.5, 4.5, 5.9, 7.0, 8.9] {
+            let off = track.pose(&moment(head)).position.distance(falling(head).position);
+            assert!(off < 1e-4, "{off} at {head}");
+        }
+        let straight = falling(0.0).position.lerp(falling(3.0).position, 0.5);
+        assert!(track.pose(&moment(1.5)).position.distance(straight) < 1e-6, "nothing is known of the way before");
+    }
+
+    #[test]
+    fn a_body_that_was_put_elsewhere_goes_straight() {
+        let mut track = Track::new(0.0, falling(0.0));
+        track.place(3.0, falling(3.0), f64::NEG_INFINITY, &moment(0.0));
+        track.place(6.0, at(4.0), f64::NEG_INFINITY, &moment(0.0));
+        let middle = falling(3.0).position.lerp(Vec3::X * 4.0, 0.5);
+        assert!(track.pose(&moment(4.5)).position.distance(middle) < 1e-5);
     }
 }

@@ -33,11 +33,6 @@ impl Connection {
         self.done(FromClient::Join { one, two, joint }).await
     }
 
-    /// Sees only this part of the world from now on, at every gateway that follows.
-    pub async fn watch(&self, watch: Watch) -> Result<(), AskError> {
-        self.done(FromClient::Watch(watch)).await
-    }
-
     /// Loads the present world again.
     pub async fn reset(&self) -> Result<(), AskError> {
         self.done(FromClient::Reset).await
@@ -61,6 +56,13 @@ impl Connection {
     /// Sets the speed of the timeline.
     pub async fn speed(&self, factor: f32) -> Result<(), AskError> {
         self.done(FromClient::Speed { factor }).await
+    }
+
+    /// Sees what a view shows from now on, within a budget of bytes, and nothing else; also at every gateway that follows. To
+    /// be said again whenever the eye moves. What goes out of sight is told with
+    /// [`Event::OutOfSight`](nimbus_client::Event::OutOfSight).
+    pub async fn watch(&self, watch: Watch) -> Result<(), AskError> {
+        self.done(FromClient::Watch(watch)).await
     }
 
     /// From now on is told of these touches as [`Event::Touched`](nimbus_client::Event::Touched); also by every gateway that it

@@ -23,6 +23,7 @@ import type {
   Shape,
   Spawn,
   Vec3,
+  Watch,
 } from "./protocol.js";
 import { type Placed, Session, type SessionOptions } from "./session.js";
 
@@ -187,6 +188,15 @@ export class Connection {
     await this.command({ type: "speed", factor });
   }
 
+  /**
+   * Sees what a view shows from now on, within a budget of bytes, and nothing else; also at every gateway that follows. To be
+   * said again whenever the eye moves. What goes out of sight is told with the event `out-of-sight`.
+   */
+  async watch(watch: Watch): Promise<void> {
+    this.link.gateways.isWatched = true;
+    await this.command({ type: "watch", ...watch });
+  }
+
   /** Everything that a gateway knows of a body. */
   async inspect(nid: string): Promise<BodyCard> {
     return (await this.command({ type: "inspect", nid })) as BodyCard;
@@ -237,9 +247,8 @@ export class Connection {
     const message = this.session.handleText(text, this.now());
     if (message?.type === "welcome") {
       this.wasLive = true;
-      const subscription = this.session.subscription();
       // Whether it is refused is for whoever chose it first to hear.
-      if (subscription) void this.command(subscription).catch(() => undefined);
+      for (const command of this.session.subscription()) void this.command(command).catch(() => undefined);
     }
     if (message?.type === "gateways") this.link.gateways.learn(message.at);
     if (message?.type === "world") this.opened?.();

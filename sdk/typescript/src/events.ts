@@ -13,6 +13,8 @@ export type Event =
   | { type: "loaded"; era: number; name: string }
   | { type: "born"; nid: string }
   | { type: "died"; nid: string }
+  /** A body went where this client does not look. It lives on, and may be born again here. */
+  | { type: "out-of-sight"; nid: string }
   | { type: "handed-over"; nid: string; from: number; to: number }
   /** Only with the overlay `breaches`. */
   | { type: "breach"; breach: Breach }

@@ -12,6 +12,8 @@ const ADDRESSES_MAX = 64;
 
 /** Gateways of one world, of which any will do. */
 export class Gateways {
+  /** No bodies are to be told of before it was said where to look. */
+  isWatched = false;
   private at = 0;
   private failures = 0;
 
@@ -63,6 +65,7 @@ export class Gateways {
     const url = new URL(this.current);
     const token = this.token();
     if (token !== null) url.searchParams.set("token", token);
+    if (this.isWatched) url.searchParams.set("bodies", "watched");
     return url.href;
   }
 

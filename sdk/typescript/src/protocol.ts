@@ -221,6 +221,24 @@ export interface Spawn {
   friction?: number;
 }
 
+/** A view with what it may cost; what is left out is as docs/protocol.md says. */
+export interface Watch {
+  /** Where the eye is, metres. */
+  eye: Vec3;
+  /** Where it looks; all around when nothing is said. */
+  toward?: Vec3;
+  /** Width of the field of view, degrees, for an eye that looks somewhere. */
+  field?: number;
+  /** How far it sees, metres. */
+  range: number;
+  /** What the client is sent at the most, kbit/s on average. */
+  kbit?: number;
+  /** How often it is sent something, a second. */
+  hz?: number;
+  /** Bodies come as a compressed stream instead of plain states. */
+  packed?: boolean;
+}
+
 export type Command =
   | ({ type: "spawn" } & Spawn)
   | { type: "impulse"; nid: string; impulse: Vec3 }
@@ -238,7 +256,8 @@ export type Command =
   | { type: "velocity"; nid: string; linear?: Vec3; angular?: Vec3 }
   | { type: "target"; nid: string; position: Vec3; rotation?: Quat; ticks: number }
   | { type: "static"; shape: Shape; position: Vec3; rotation?: Quat; friction?: number; restitution?: number }
-  | { type: "regions"; boxes: DrawnBox[]; rest: number };
+  | { type: "regions"; boxes: DrawnBox[]; rest: number }
+  | ({ type: "watch" } & Watch);
 
 /** A box that a person gives to a region. */
 export type DrawnBox = RegionBox & { region: number };
@@ -289,6 +308,10 @@ export interface BodySink {
   /** Two words a record: slot, then the region in the lower half. */
   owner(count: number, words: Uint32Array): void;
   state(tick: number, slots: Uint32Array, positions: Float32Array, rotations: Int16Array): void;
+  /** Bodies that live on where this client does not look. */
+  leave(slots: Uint32Array): void;
+  /** A packet of a compressed stream; false when it is none. */
+  packed(tick: number, packet: Uint8Array): boolean;
 }
 
 /** Receives what a binary message says of the seams. Records are two words; every message is a whole picture. */
@@ -327,9 +350,8 @@ export function decode(buffer: ArrayBuffer, sink: BodySink, seams?: SeamSink): V
     }
     case 4: {
       if (length !== 16 + count * 24) return "dropped";
-      const words = new Uint32Array(buffer, 8, 2);
       sink.state(
-        words[0] + words[1] * 4294967296,
+        tickOf(buffer),
         new Uint32Array(buffer, 16, count),
         new Float32Array(buffer, 16 + count * 4, count * 3),
         new Int16Array(buffer, 16 + count * 16, count * 4),
@@ -347,9 +369,24 @@ export function decode(buffer: ArrayBuffer, sink: BodySink, seams?: SeamSink): V
       else seams.inTransit(count, words);
       return "applied";
     }
+    case 8: {
+      if (length !== 8 + count * 4) return "dropped";
+      sink.leave(new Uint32Array(buffer, 8));
+      return "applied";
+    }
+    case 9:
+      // Filled up to a whole word.
+      if (length !== 16 + Math.ceil(count / 4) * 4) return "dropped";
+      return sink.packed(tickOf(buffer), new Uint8Array(buffer, 16, count)) ? "applied" : "dropped";
     default:
       return "skipped";
   }
+}
+
+/** The tick of a message that has one. */
+function tickOf(buffer: ArrayBuffer): number {
+  const words = new Uint32Array(buffer, 8, 2);
+  return words[0] + words[1] * 4294967296;
 }
 
 /** A body id as people write it: origin, dot, serial. */

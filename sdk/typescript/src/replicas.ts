@@ -1,20 +1,20 @@
 /**
  * What is known of each body, indexed by slot: who owns it, and the stretch of motion it is on.
  *
- * A body's motion is a line from `from` at `fromTick` to `to` at `toTick`; the picture shows the point at `head`, the
- * tick being drawn. States that came but are not due yet wait in a queue. When the head is beyond the last state of a
+ * A body's motion is a line from `from` at `fromTick` to `to` at `toTick`, bent where the body falls; the picture shows the
+ * point at `head`, the tick being drawn. States that came but are not due yet wait in a queue. When the head is beyond the last state of a
  * body in motion, the body goes on with its last velocities for a while: its line is a guess. When a state then says
  * otherwise, the line starts again from what is on the screen and leads to where the body will be, so that no arrival,
  * late or early, makes a body jump. Only bodies whose line has not ended are in the `active` list; a resting world
  * costs nothing per frame.
  */
 
+import { Fall } from "./fall.js";
 import { grown } from "./grown.js";
+import { blend, POSE_STRIDE } from "./pose.js";
 import { CREATE, CREATE_WORDS, nidText, SLOT_LIMIT, type BodySink } from "./protocol.js";
 import { SampleQueue } from "./sample_queue.js";
-
-/** Floats per pose: x y z, one unused, then the quaternion x y z w. */
-export const POSE_STRIDE = 8;
+import { StreamDecodeError, StreamDecoder } from "./stream/decoder.js";
 
 const QUANTUM = 1 / 32767;
 /** Servers may be so many ticks apart. A body not mentioned for longer, while others were, lies still. */
@@ -36,7 +36,8 @@ const CORRECTION = 2;
 /** Told about bodies that come and go, after the replica is written and before it is erased. */
 export interface ReplicaListener {
   created(slot: number): void;
-  destroyed(slot: number): void;
+  /** `outOfSight` when it lives on where this client does not look. */
+  destroyed(slot: number, outOfSight: boolean): void;
   /** `from` is the region that owned it before. */
   ownerChanged(slot: number, from: number): void;
 }
@@ -56,6 +57,10 @@ export class Replicas implements BodySink {
   ignored = 0;
   /** Records of motion that came, ever. */
   updates = 0;
+  /** The gateway does not tell of every body at every tick: who is not mentioned may have moved. */
+  isSparse = false;
+  /** How whatever falls moves in this world. */
+  readonly fall = new Fall();
 
   alive = new Uint8Array(0);
   region = new Uint16Array(0);
@@ -72,8 +77,14 @@ export class Replicas implements BodySink {
   newest = new Float32Array(0);
   newestTick = new Float64Array(0);
   private line = new Uint8Array(0);
+  /** What bends a line, three to a body, m a tick and tick. */
+  private bend = new Float32Array(0);
+  /** 1 for a body of which a compressed stream says that it is at rest. */
+  private resting = new Uint8Array(0);
+  private stream = new StreamDecoder();
   private readonly queue = new SampleQueue(POSE_STRIDE);
   private readonly scratch = new Float32Array(POSE_STRIDE);
+  private readonly before = new Float32Array(POSE_STRIDE);
   private readonly pose = new Float32Array(POSE_STRIDE);
   private readonly pair = new Float32Array(POSE_STRIDE);
   private readonly pairEnd = new Float32Array(POSE_STRIDE);
@@ -100,6 +111,7 @@ export class Replicas implements BodySink {
     this.count = 0;
     this.slotEnd = 0;
     this.queue.clear();
+    this.stream = new StreamDecoder();
     this.latestTick = this.priorTick = this.heardTick = this.head = -1;
   }
 
@@ -115,7 +127,7 @@ export class Replicas implements BodySink {
         continue;
       }
       if (slot >= this.capacity) this.grow(slot + 1);
-      if (this.alive[slot]) this.remove(slot);
+      if (this.alive[slot]) this.remove(slot, false);
       const packed = words[at + CREATE.packed];
       this.alive[slot] = 1;
       this.count++;
@@ -131,17 +143,19 @@ export class Replicas implements BodySink {
       for (let k = 0; k < 4; k++) this.newest[o + 4 + k] = floats[q + k];
       for (let k = 0; k < POSE_STRIDE; k++) this.from[o + k] = this.to[o + k] = this.newest[o + k];
       this.fromTick[slot] = this.toTick[slot] = this.newestTick[slot] = this.latestTick;
-      this.line[slot] = KNOWN;
+      this.resting[slot] = 0;
+      this.straight(slot, KNOWN);
       this.activate(slot);
       this.listener.created(slot);
     }
   }
 
   destroy(slots: Uint32Array): void {
-    for (let i = 0; i < slots.length; i++) {
-      if (this.has(slots[i])) this.remove(slots[i]);
-      else this.ignored++;
-    }
+    this.removeAll(slots, false);
+  }
+
+  leave(slots: Uint32Array): void {
+    this.removeAll(slots, true);
   }
 
   owner(count: number, words: Uint32Array): void {
@@ -161,46 +175,49 @@ export class Replicas implements BodySink {
 
   state(tick: number, slots: Uint32Array, positions: Float32Array, rotations: Int16Array): void {
     this.updates += slots.length;
-    if (tick > this.latestTick) {
-      this.priorTick = this.latestTick < 0 ? tick : this.latestTick;
-      this.latestTick = tick;
-    }
-    this.heard(tick);
-    const { alive, newest, newestTick, toTick, line, queue, activeAt, capacity, head, scratch: before } = this;
+    this.arrive(tick);
     // A region may be a tick behind the others; its bodies rested until the tick before the one it speaks of.
-    const restedUntil = Math.min(this.priorTick, tick - 1);
+    const restedUntil = this.isSparse ? -Infinity : Math.min(this.priorTick, tick - 1);
+    const { scratch } = this;
+    for (let i = 0; i < slots.length; i++) {
+      for (let k = 0; k < 3; k++) scratch[k] = positions[i * 3 + k];
+      for (let k = 0; k < 4; k++) scratch[4 + k] = rotations[i * 4 + k] * QUANTUM;
+      // A plain state does not say.
+      this.resting[slots[i]] = 0;
+      this.place(slots[i], tick, restedUntil, scratch);
+    }
+  }
+
+  packed(tick: number, packet: Uint8Array): boolean {
+    let decoded;
+    try {
+      decoded = this.stream.decode(packet);
+    } catch (error) {
+      if (error instanceof StreamDecodeError) return false;
+      throw error;
+    }
+    this.arrive(tick);
+    const { slots, atRest, positions, rotations } = decoded;
+    const { newest, resting, scratch } = this;
     for (let i = 0; i < slots.length; i++) {
       const slot = slots[i];
-      const x = positions[i * 3];
-      const y = positions[i * 3 + 1];
-      const z = positions[i * 3 + 2];
-      const sum = x + y + z;
-      if (slot >= capacity || alive[slot] === 0 || sum - sum !== 0) {
+      if (!this.has(slot)) {
         this.ignored++;
         continue;
       }
-      const known = newestTick[slot];
-      if (tick < known) continue;
+      for (let k = 0; k < 3; k++) scratch[k] = positions[i * 3 + k];
+      for (let k = 0; k < 4; k++) scratch[4 + k] = rotations[i * 4 + k];
+      const rested = resting[slot] === 1;
       const o = slot * POSE_STRIDE;
-      const rested = known > restedUntil ? known : restedUntil;
-      // Nearly always the state follows others that are not shown yet, and what was known before does not matter.
-      const justWaits = line[slot] === KNOWN && head < toTick[slot] && rested === known && tick > known;
-      if (!justWaits) for (let k = 0; k < POSE_STRIDE; k++) before[k] = newest[o + k];
-      const r = i * 4;
-      newest[o] = x;
-      newest[o + 1] = y;
-      newest[o + 2] = z;
-      newest[o + 4] = rotations[r] * QUANTUM;
-      newest[o + 5] = rotations[r + 1] * QUANTUM;
-      newest[o + 6] = rotations[r + 2] * QUANTUM;
-      newest[o + 7] = rotations[r + 3] * QUANTUM;
-      newestTick[slot] = tick;
-      if (justWaits && !queue.isFull(slot)) queue.push(slot, tick, newest, o);
-      else if (tick === known) this.replaceLast(slot, o);
-      else if (head <= tick && this.isTrue(slot, rested > known)) this.append(slot, o, before, known, rested, tick);
-      else this.correct(slot, o, before, rested, tick);
-      if (activeAt[slot] === 0) this.activate(slot);
+      let isSame = true;
+      for (let k = 0; k < POSE_STRIDE; k++) if (k !== 3 && scratch[k] !== newest[o + k]) isSame = false;
+      // One that moves and is where it was is only not told of; one that lies still is known to.
+      if (isSame && (rested || atRest[i] === 0)) continue;
+      this.updates++;
+      resting[slot] = atRest[i];
+      this.place(slot, tick, rested ? Math.min(this.priorTick, tick - 1) : -Infinity, scratch);
     }
+    return true;
   }
 
   /** The world has come to this tick, whether anything moved or not. */
@@ -256,7 +273,11 @@ export class Replicas implements BodySink {
 
   /** Writes where the body is shown at `head` to `out` at `at`. */
   shown(slot: number, out: Float32Array, at = 0): void {
-    blend(out, at, this.from, this.to, slot * POSE_STRIDE, this.progress(slot));
+    const share = this.progress(slot);
+    blend(out, at, this.from, this.to, slot * POSE_STRIDE, share);
+    const span = this.toTick[slot] - this.fromTick[slot];
+    const sag = share * (1 - share) * span * span;
+    for (let k = 0; k < 3; k++) out[at + k] -= this.bend[slot * 3 + k] * sag;
   }
 
   /** The body's id as people write it. */
@@ -288,6 +309,39 @@ export class Replicas implements BodySink {
     for (let slot = 0; slot < this.slotEnd; slot++) if (this.alive[slot]) visit(slot);
   }
 
+  /** A message with states of this tick begins. */
+  private arrive(tick: number): void {
+    if (tick > this.latestTick) {
+      this.priorTick = this.latestTick < 0 ? tick : this.latestTick;
+      this.latestTick = tick;
+    }
+    this.heard(tick);
+  }
+
+  /** Where a body was at a tick. Until `restedUntil` it was not mentioned, which means that it had not moved. */
+  private place(slot: number, tick: number, restedUntil: number, pose: Float32Array): void {
+    const { newest, newestTick, before } = this;
+    const sum = pose[0] + pose[1] + pose[2];
+    if (slot >= this.capacity || this.alive[slot] === 0 || sum - sum !== 0) {
+      this.ignored++;
+      return;
+    }
+    const known = newestTick[slot];
+    if (tick < known) return;
+    const o = slot * POSE_STRIDE;
+    const rested = known > restedUntil ? known : restedUntil;
+    // Nearly always the state follows others that are not shown yet, and what was known before does not matter.
+    const justWaits = this.line[slot] === KNOWN && this.head < this.toTick[slot] && rested === known && tick > known;
+    if (!justWaits) for (let k = 0; k < POSE_STRIDE; k++) before[k] = newest[o + k];
+    for (let k = 0; k < POSE_STRIDE; k++) newest[o + k] = pose[k];
+    newestTick[slot] = tick;
+    if (justWaits && !this.queue.isFull(slot)) this.queue.push(slot, tick, newest, o);
+    else if (tick === known) this.replaceLast(slot, o);
+    else if (this.head <= tick && this.isTrue(slot, rested > known)) this.append(slot, o, before, known, rested, tick);
+    else this.correct(slot, o, before, rested, tick);
+    if (this.activeAt[slot] === 0) this.activate(slot);
+  }
+
   /** A state that follows the last one: the next line, or one that has to wait. */
   private append(slot: number, o: number, before: Float32Array, known: number, rested: number, tick: number): void {
     const { from, to, fromTick, toTick, newest, queue } = this;
@@ -298,13 +352,22 @@ export class Replicas implements BodySink {
       queue.push(slot, tick, newest, o);
       return;
     }
+    const first = this.line[slot] === KNOWN ? rested - fromTick[slot] : 0;
+    this.straight(slot, KNOWN);
+    if (rested === known) this.fall.bend(this.bend, slot * 3, first, tick - rested, from, o, before, 0, newest, o);
     for (let k = 0; k < POSE_STRIDE; k++) {
       from[o + k] = before[k];
       to[o + k] = newest[o + k];
     }
     fromTick[slot] = rested;
     toTick[slot] = tick;
-    this.line[slot] = KNOWN;
+  }
+
+  /** A line of this kind without a bend. */
+  private straight(slot: number, line: number): void {
+    this.line[slot] = line;
+    // Not `fill`, whose call costs more than it does.
+    for (let k = 0; k < 3; k++) this.bend[slot * 3 + k] = 0;
   }
 
   /** True when the body is shown where it was known to be, also after it was led back there and lay still. */
@@ -317,20 +380,29 @@ export class Replicas implements BodySink {
   private replaceLast(slot: number, o: number): void {
     if (this.line[slot] !== KNOWN) return;
     if (this.queue.count(slot) > 0) this.queue.replaceLast(slot, this.newest, o);
-    else for (let k = 0; k < POSE_STRIDE; k++) this.to[o + k] = this.newest[o + k];
+    else {
+      for (let k = 0; k < POSE_STRIDE; k++) this.to[o + k] = this.newest[o + k];
+      this.straight(slot, KNOWN);
+    }
   }
 
   /** The queued state that is next becomes the end of the line. */
   private shift(slot: number): void {
+    const { from, to, fromTick, toTick, pair: earlier } = this;
     const o = slot * POSE_STRIDE;
-    for (let k = 0; k < POSE_STRIDE; k++) this.from[o + k] = this.to[o + k];
-    this.fromTick[slot] = this.toTick[slot];
-    this.toTick[slot] = this.queue.shift(slot, this.to, o);
-    this.line[slot] = KNOWN;
+    const first = this.line[slot] === KNOWN ? toTick[slot] - fromTick[slot] : 0;
+    for (let k = 0; k < POSE_STRIDE; k++) {
+      earlier[k] = from[o + k];
+      from[o + k] = to[o + k];
+    }
+    fromTick[slot] = toTick[slot];
+    toTick[slot] = this.queue.shift(slot, to, o);
+    this.straight(slot, KNOWN);
+    this.fall.bend(this.bend, slot * 3, first, toTick[slot] - fromTick[slot], earlier, 0, from, o, to, o);
   }
 
   private rests(slot: number): boolean {
-    return this.newestTick[slot] < this.heardTick - SERVERS_APART_TICKS;
+    return this.isSparse ? this.resting[slot] === 1 : this.newestTick[slot] < this.heardTick - SERVERS_APART_TICKS;
   }
 
   /** Goes on with the velocities of the line that has ended. */
@@ -346,7 +418,7 @@ export class Replicas implements BodySink {
     }
     fromTick[slot] = toTick[slot];
     toTick[slot] += this.extrapolationTicks;
-    this.line[slot] = GUESS;
+    this.straight(slot, GUESS);
   }
 
   /** It was guessed that the body goes on, but it lies still. */
@@ -359,7 +431,7 @@ export class Replicas implements BodySink {
     }
     this.fromTick[slot] = this.head;
     this.toTick[slot] = this.head + CORRECTION_TICKS;
-    this.line[slot] = CORRECTION;
+    this.straight(slot, CORRECTION);
   }
 
   /**
@@ -372,7 +444,7 @@ export class Replicas implements BodySink {
     const shown = this.pose;
     this.shown(slot, shown);
     const span = tick - rested;
-    const ahead = Math.max(0, Math.min(end - tick, this.extrapolationTicks));
+    const ahead = this.resting[slot] ? 0 : Math.max(0, Math.min(end - tick, this.extrapolationTicks));
     const share = span <= VELOCITY_TICKS_MAX ? 1 + ahead / span : 1;
     this.pair.set(before, 0);
     for (let k = 0; k < POSE_STRIDE; k++) this.pairEnd[k] = newest[o + k];
@@ -384,11 +456,18 @@ export class Replicas implements BodySink {
     }
     fromTick[slot] = head;
     toTick[slot] = Math.max(tick, end);
-    this.line[slot] = tick >= end ? KNOWN : CORRECTION;
+    this.straight(slot, tick >= end ? KNOWN : CORRECTION);
   }
 
-  private remove(slot: number): void {
-    this.listener.destroyed(slot);
+  private removeAll(slots: Uint32Array, outOfSight: boolean): void {
+    for (let i = 0; i < slots.length; i++) {
+      if (this.has(slots[i])) this.remove(slots[i], outOfSight);
+      else this.ignored++;
+    }
+  }
+
+  private remove(slot: number, outOfSight: boolean): void {
+    this.listener.destroyed(slot, outOfSight);
     this.queue.drop(slot);
     this.alive[slot] = 0;
     this.count--;
@@ -418,37 +497,11 @@ export class Replicas implements BodySink {
     this.newest = grown(this.newest, capacity * POSE_STRIDE);
     this.newestTick = grown(this.newestTick, capacity);
     this.line = grown(this.line, capacity);
+    this.bend = grown(this.bend, capacity * 3);
+    this.resting = grown(this.resting, capacity);
     this.queue.grow(capacity);
     this.active = grown(this.active, capacity);
     this.activeAt = grown(this.activeAt, capacity);
     this.capacity = capacity;
   }
-}
-
-/** Writes the pose a share `t` of the way from `a` to `b` (both at offset `o`) to `out` at `at`; unit quaternion out. */
-export function blend(
-  out: Float32Array,
-  at: number,
-  a: Float32Array,
-  b: Float32Array,
-  o: number,
-  t: number,
-): void {
-  const s = 1 - t;
-  out[at] = a[o] * s + b[o] * t;
-  out[at + 1] = a[o + 1] * s + b[o + 1] * t;
-  out[at + 2] = a[o + 2] * s + b[o + 2] * t;
-  const dot = a[o + 4] * b[o + 4] + a[o + 5] * b[o + 5] + a[o + 6] * b[o + 6] + a[o + 7] * b[o + 7];
-  // q and -q are the same turn; take the shorter way round.
-  const u = dot < 0 ? -t : t;
-  const x = a[o + 4] * s + b[o + 4] * u;
-  const y = a[o + 5] * s + b[o + 5] * u;
-  const z = a[o + 6] * s + b[o + 6] * u;
-  const w = a[o + 7] * s + b[o + 7] * u;
-  const square = x * x + y * y + z * z + w * w;
-  const inverse = square > 1e-12 ? 1 / Math.sqrt(square) : 0;
-  out[at + 4] = x * inverse;
-  out[at + 5] = y * inverse;
-  out[at + 6] = z * inverse;
-  out[at + 7] = inverse > 0 ? w * inverse : 1;
 }

@@ -23,7 +23,8 @@ import {
   type Vec3,
   type WorldStats,
 } from "./protocol.js";
-import { POSE_STRIDE, Replicas } from "./replicas.js";
+import { POSE_STRIDE } from "./pose.js";
+import { Replicas } from "./replicas.js";
 
 /** Figures may be of a tick whose states are still on their way, by so many ticks. */
 export const STATES_BEHIND_TICKS = 10;
@@ -78,6 +79,8 @@ export class Session {
   skipped = 0;
   isLive = false;
   private overlays: OverlayName[] = [];
+  /** Where it looks, once it has said so. */
+  private watch: Command | null = null;
   private sequence = 0;
   private readonly patienceMs: number;
   private readonly playback: PlaybackOptions;
@@ -90,7 +93,8 @@ export class Session {
     this.patienceMs = options.patienceMs ?? 10_000;
     this.replicas = new Replicas({
       created: (slot) => this.events.push({ type: "born", nid: this.replicas.nid(slot) ?? "" }),
-      destroyed: (slot) => this.events.push({ type: "died", nid: this.replicas.nid(slot) ?? "" }),
+      destroyed: (slot, outOfSight) =>
+        this.events.push({ type: outOfSight ? "out-of-sight" : "died", nid: this.replicas.nid(slot) ?? "" }),
       ownerChanged: (slot, from) => {
         const to = this.replicas.region[slot];
         this.events.push({ type: "handed-over", nid: this.replicas.nid(slot) ?? "", from, to });
@@ -136,6 +140,10 @@ export class Session {
   ask(command: Command, now: number): { text: string; answer: Promise<unknown> } {
     if (!this.isLive) throw new AskError("lost", "there is no connection to a gateway");
     if (this.pending.isFull()) throw new AskError("too-many", "too many commands wait for their answers");
+    if (command.type === "watch") {
+      this.watch = command;
+      this.replicas.isSparse = true;
+    }
     const seq = ++this.sequence;
     return { text: JSON.stringify({ ...command, seq }), answer: this.pending.wait(seq, now + this.patienceMs) };
   }
@@ -145,9 +153,13 @@ export class Session {
     this.overlays = [...overlays];
   }
 
-  /** The command for that; to be asked whenever another gateway has let us in. Null when nothing was chosen. */
-  subscription(): Command | null {
-    return this.overlays.length > 0 ? { type: "overlays", on: this.overlays } : null;
+  /**
+   * The commands that choose what to be told on top of the bodies, and of which bodies. To be asked whenever another gateway
+   * has let us in.
+   */
+  subscription(): Command[] {
+    const overlays: Command[] = this.overlays.length > 0 ? [{ type: "overlays", on: this.overlays }] : [];
+    return this.watch ? [...overlays, this.watch] : overlays;
   }
 
   /** Moves what is shown on to this moment. */
@@ -212,6 +224,8 @@ export class Session {
         this.breaches = [];
         this.shapes.clear();
         this.replicas.clear();
+        this.replicas.fall.gravity = message.gravity ?? [0, 0, 0];
+        this.replicas.fall.tickSeconds = 1 / this.tickHz;
         this.playhead.reset(this.tickHz * this.clock.speed);
         this.events.push({ type: "loaded", era: message.era, name: message.name });
         break;

@@ -50,6 +50,19 @@ export function destroyMessage(slots: number[]): ArrayBuffer {
   return new Uint32Array([2, slots.length, ...slots]).buffer;
 }
 
+export function leaveMessage(slots: number[]): ArrayBuffer {
+  return new Uint32Array([8, slots.length, ...slots]).buffer;
+}
+
+export function packedMessage(tick: number, packet: Uint8Array): ArrayBuffer {
+  const view = new DataView(new ArrayBuffer(16 + Math.ceil(packet.length / 4) * 4));
+  view.setUint32(0, 9, true);
+  view.setUint32(4, packet.length, true);
+  view.setBigUint64(8, BigInt(tick), true);
+  new Uint8Array(view.buffer).set(packet, 16);
+  return view.buffer;
+}
+
 export function ownerMessage(records: [slot: number, region: number][]): ArrayBuffer {
   return new Uint32Array([3, records.length, ...records.flat()]).buffer;
 }

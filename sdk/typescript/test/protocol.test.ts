@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type BodySink, CREATE, CREATE_WORDS, decode, nidText, parseText } from "../src/protocol.js";
-import { createMessage, destroyMessage, numbers, ownerMessage, stateMessage } from "./messages.js";
+import { createMessage, destroyMessage, leaveMessage, numbers, ownerMessage, packedMessage, stateMessage } from "./messages.js";
 
 class Recorder implements BodySink {
   calls: string[] = [];
@@ -29,6 +29,13 @@ class Recorder implements BodySink {
       rotations: [...rotations],
       buffer: positions.buffer,
     });
+  }
+  leave(slots: Uint32Array): void {
+    this.calls.push(`leave ${[...slots].join(" ")}`);
+  }
+  packed(tick: number, packet: Uint8Array): boolean {
+    this.calls.push(`packed ${tick}: ${[...packet].join(" ")}`);
+    return packet[0] !== 99;
   }
 }
 
@@ -73,6 +80,15 @@ describe("binary messages", () => {
     expect(sink.owners).toEqual([3, 2]);
   });
 
+  test("leave and packed", () => {
+    const sink = new Recorder();
+    expect(decode(leaveMessage([3, 9]), sink)).toBe("applied");
+    expect(decode(packedMessage(7, new Uint8Array([1, 2, 3, 4, 5])), sink)).toBe("applied");
+    expect(decode(packedMessage(8, new Uint8Array(0)), sink)).toBe("applied");
+    expect(decode(packedMessage(9, new Uint8Array([99])), sink)).toBe("dropped");
+    expect(sink.calls).toEqual(["leave 3 9", "packed 7: 1 2 3 4 5", "packed 8: ", "packed 9: 99"]);
+  });
+
   test("an unknown kind is skipped", () => {
     const sink = new Recorder();
     expect(decode(new Uint32Array([99, 5]).buffer, sink)).toBe("skipped");
@@ -85,6 +101,8 @@ describe("binary messages", () => {
       destroyMessage([1, 2, 3]),
       ownerMessage([[1, 1], [2, 2]]),
       stateMessage(5, [{ slot: 1 }, { slot: 2 }]),
+      leaveMessage([1, 2]),
+      packedMessage(5, new Uint8Array(9)),
     ];
     for (const message of messages) {
       for (let length = 0; length < message.byteLength; length++) {
@@ -96,7 +114,7 @@ describe("binary messages", () => {
   });
 
   test("a count that lies is dropped, however large", () => {
-    for (const kind of [1, 2, 3, 4]) {
+    for (const kind of [1, 2, 3, 4, 8, 9]) {
       for (const count of [0, 2, 1000, 0x7fffffff, 0xffffffff]) {
         const sink = new Recorder();
         const words = new Uint32Array(2 + 19);
@@ -111,7 +129,7 @@ describe("binary messages", () => {
     const next = numbers(42);
     for (let round = 0; round < 3000; round++) {
       const bytes = new Uint8Array(Math.floor(next() * 200)).map(() => next() * 256);
-      if (bytes.length > 0) bytes[0] = next() * 6;
+      if (bytes.length > 0) bytes[0] = next() * 10;
       if (bytes.length > 4) bytes.fill(0, 1, 4);
       expect(["applied", "skipped", "dropped"]).toContain(decode(bytes.buffer, new Recorder()));
     }

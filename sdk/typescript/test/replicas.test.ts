@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { blend, POSE_STRIDE } from "../src/pose.js";
 import { decode, SLOT_LIMIT } from "../src/protocol.js";
-import { blend, POSE_STRIDE, Replicas } from "../src/replicas.js";
+import { Replicas } from "../src/replicas.js";
 import { type BodyRecord, createMessage, destroyMessage, numbers, ownerMessage, stateMessage, unitQuaternion } from "./messages.js";
 
 function setup(): { replicas: Replicas; events: string[]; apply: (message: ArrayBuffer) => string } {
@@ -16,7 +17,7 @@ function setup(): { replicas: Replicas; events: string[]; apply: (message: Array
 /** Where the body would be drawn. */
 function drawn(replicas: Replicas, slot: number): number[] {
   const pose = new Float32Array(POSE_STRIDE);
-  blend(pose, 0, replicas.from, replicas.to, slot * POSE_STRIDE, replicas.progress(slot));
+  replicas.shown(slot, pose);
   return [pose[0], pose[1], pose[2]];
 }
 

@@ -57,12 +57,16 @@ describe("a session", () => {
 
   test("keeps what was chosen and the ticket for the next gateway", () => {
     const session = live();
-    expect([session.subscription(), session.ticket]).toEqual([null, null]);
+    expect([session.subscription(), session.ticket]).toEqual([[], null]);
     session.subscribe(["breaches"]);
+    session.ask({ type: "watch", eye: [0, 2, 0], range: 50 }, 0).answer.catch(() => undefined);
     session.handleText(JSON.stringify({ type: "ticket", token: "v1.t" }), 0);
     session.lost("it broke");
     live(session);
-    expect([session.subscription(), session.ticket]).toEqual([{ type: "overlays", on: ["breaches"] }, "v1.t"]);
+    expect([session.subscription(), session.ticket]).toEqual([
+      [{ type: "overlays", on: ["breaches"] }, { type: "watch", eye: [0, 2, 0], range: 50 }],
+      "v1.t",
+    ]);
   });
 
   test("shows bodies between the states that came", () => {
