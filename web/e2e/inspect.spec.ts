@@ -33,6 +33,7 @@ test("a picked body keeps its id across servers, and can be removed", async ({ p
     await expect(card).toBeVisible();
     const nid = (await page.locator("#inspect-nid").textContent()) ?? "";
     expect(nid).toMatch(/^\d+\.\d+$/);
+    await expect(page.locator("#inspect-touches")).toHaveText("1, last with 0.0");
 
     await page.keyboard.press("Space");
     const hands = page.locator("#inspect-hands");

@@ -6,7 +6,7 @@
 import { Raycaster, Vector2, type InstancedMesh, type PerspectiveCamera, type Vector3 } from "three";
 import { element } from "./panel";
 import { regionColour } from "./palette";
-import { type BodyCard, type Command, type HandOver, POSE_STRIDE, type Shape } from "@nimbus/client";
+import { type BodyCard, type Command, type HandOver, POSE_STRIDE, type Shape, type Touch } from "@nimbus/client";
 import { dress, swatch } from "./swatch";
 import type { World } from "./world";
 
@@ -28,6 +28,8 @@ export class Inspector {
   private slot = -1;
   /** What the gateway said of the picked body last. */
   private known: BodyCard | null = null;
+  /** What has touched it since it was picked. */
+  private touches = { count: 0, last: "" };
   private askedAt = 0;
   private askedOwner = -1;
   private asks: number[] = [];
@@ -83,7 +85,10 @@ export class Inspector {
     this.nid = nid;
     this.slot = nid === null ? -1 : slot;
     this.card.hidden = this.nid === null;
-    if (this.nid !== null) this.world.bodies.mark(this.world.replicas, slot);
+    if (this.nid !== null) {
+      this.world.bodies.mark(this.world.replicas, slot);
+      this.question({ type: "touches", of: [this.nid] });
+    }
     this.refresh();
   }
 
@@ -94,6 +99,14 @@ export class Inspector {
     this.refresh();
   }
 
+  /** Bodies began or ceased to touch. */
+  touched(touches: Touch[]): void {
+    for (const { one, two, began } of touches) {
+      if (!began || (one !== this.nid && two !== this.nid)) continue;
+      this.touches = { count: this.touches.count + 1, last: one === this.nid ? two : one };
+    }
+  }
+
   /** True when a command was a question of ours; its refusal is nobody's concern, since the card closes by itself. */
   asked(seq: number | null): boolean {
     return seq !== null && this.asks.includes(seq);
@@ -101,6 +114,8 @@ export class Inspector {
 
   drop(): void {
     if (this.nid === null) return;
+    this.question({ type: "touches", of: [] });
+    this.touches = { count: 0, last: "" };
     this.nid = null;
     this.slot = -1;
     this.known = null;
@@ -128,6 +143,8 @@ export class Inspector {
     element("inspect-speed").textContent = `${this.speed().toFixed(1)} m/s`;
     const { known } = this;
     element("inspect-hands").textContent = String(Math.max(known?.hand_overs ?? 0, bodies.handOvers(this.slot)));
+    const { count, last } = this.touches;
+    element("inspect-touches").textContent = count === 0 ? "none yet" : `${count}, last with ${last}`;
     element("inspect-epoch").textContent = known ? String(known.epoch) : "–";
     element("inspect-shape").textContent = known ? shapeText(known.desc.shape) : "–";
     this.showHistory();
@@ -140,7 +157,11 @@ export class Inspector {
     if (this.nid === null || (this.askedOwner === owner && this.askedAt > 0 && now - this.askedAt < ASK_MS)) return;
     this.askedAt = now;
     this.askedOwner = owner;
-    this.asks = [...this.asks, this.ask({ type: "inspect", nid: this.nid })].slice(-ASKED_MAX);
+    this.question({ type: "inspect", nid: this.nid });
+  }
+
+  private question(command: Command): void {
+    this.asks = [...this.asks, this.ask(command)].slice(-ASKED_MAX);
   }
 
   /** The strip of owners over time, and the latest changes below it. */

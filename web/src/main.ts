@@ -293,6 +293,9 @@ function show(message: Inbound): void {
       roundTrip.answered(message.seq ?? null, performance.now());
       inspector.show(message);
       break;
+    case "touches":
+      inspector.touched(message.touches);
+      break;
     case "breaches": {
       const fresh = world.seams.takeBreaches(message.total, message.recent);
       for (const breach of fresh) world.timeline.breach(breach);
@@ -305,6 +308,7 @@ function show(message: Inbound): void {
       break;
     }
     case "done":
+      roundTrip.answered(message.seq ?? null, performance.now());
       hooks.done(message.seq ?? null, message.nid ?? null);
       break;
     case "refused":

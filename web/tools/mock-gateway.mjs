@@ -200,6 +200,13 @@ class MockWorld {
         say(socket, { type: "body", seq, ...this.card(body) });
         return true;
       }
+      case "touches":
+        // Somebody who listens hears at once that a body touches the ground.
+        if (Array.isArray(command.of) && command.of.length > 0) {
+          const touches = command.of.map((two) => ({ tick: this.tick, one: "0.0", two, began: true }));
+          say(socket, { type: "touches", touches, left_out: 0 });
+        }
+        break;
       case "kill":
         if (!(command.server in this.epochs) || this.dead.has(command.server)) {
           refuse(`there is no server ${command.server} to kill`);

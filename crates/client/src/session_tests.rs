@@ -4,7 +4,7 @@ use super::*;
 use nimbus_model::{BodyKind, ClientId, Origin, RegionId, Tick, Vec3};
 use nimbus_wire::Factor;
 use nimbus_wire::client::bodies::Create;
-use nimbus_wire::client::{Authority, BreachNews, ClientRole, Hits, Query, QueryFilter};
+use nimbus_wire::client::{Authority, BreachNews, ClientRole, Hits, Query, QueryFilter, TouchNews};
 use proptest::prelude::*;
 
 fn ms(milliseconds: u64) -> Duration {
@@ -122,8 +122,19 @@ fn a_subscription_outlives_a_gateway() {
     welcome(&mut session);
     let watch = FromClient::Watch(Watch::around(Vec3::ZERO, 50.0));
     assert!(session.ask(&watch, Duration::ZERO).is_ok());
+    let touches = FromClient::Touches { of: TouchesOf::Everything };
+    assert!(session.ask(&touches, Duration::ZERO).is_ok());
     let overlays = FromClient::Overlays { on: vec![Overlay::Breaches] };
-    assert_eq!(session.subscription().collect::<Vec<_>>(), [overlays, watch]);
+    assert_eq!(session.subscription().collect::<Vec<_>>(), [overlays, watch, touches]);
+}
+
+#[test]
+fn touches_are_events() {
+    let mut session = live();
+    events(&mut session);
+    let touch = TouchNews { tick: Tick(9), one: Nid(3), two: Nid(5), began: true };
+    session.handle_text(&ToClient::Touches { touches: vec![touch], left_out: 2 }.to_text(), ms(0));
+    assert_eq!(events(&mut session), [Event::Touched(touch), Event::TouchesLeftOut(2)]);
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::fan_outs::FanOuts;
 use crate::lanes::{Lanes, Sender};
 use crate::mirror::{Mirror, Picture};
 use crate::orders::{Orders, spawn_command};
+use crate::quotas::Quotas;
 use crate::replicas::{Replica, Replicas, Voice};
 use crate::seams::Seams;
 use crate::sessions::{Allowance, Sessions};
@@ -52,6 +53,8 @@ pub struct GatewayConfig {
     pub clients_max: usize,
     /// Commands to the world that one client may give in a second of the timeline.
     pub commands_per_second: u32,
+    /// Living bodies that one client may have made; admins have no limit.
+    pub bodies_per_client: usize,
     /// Commands it may save up.
     pub command_burst: u32,
     /// Regions have backups: births, deaths and outcomes are shown only once they are certain to stand.
@@ -79,6 +82,7 @@ impl Default for GatewayConfig {
             epoch: 1,
             clients_max: 1000,
             commands_per_second: 200,
+            bodies_per_client: 1000,
             command_burst: 400,
             durable: false,
             serves: Serves::Everybody,
@@ -128,6 +132,7 @@ pub struct Gateway {
     sessions: Sessions,
     orders: Orders,
     fan_outs: FanOuts,
+    quotas: Quotas,
     touching: Touching,
     wishes: Wishes,
     stats: Stats,
@@ -170,6 +175,7 @@ impl Gateway {
             sessions: Sessions::default(),
             orders: Orders::default(),
             fan_outs: FanOuts::default(),
+            quotas: Quotas::default(),
             touching: Touching::default(),
             wishes: Wishes::default(),
             counters: Counters::default(),
@@ -242,6 +248,7 @@ impl Gateway {
     fn forget(&mut self, client: ClientId) {
         self.channels.disconnect(client);
         self.fan_outs.forget(client);
+        self.quotas.forget(client);
         self.touching.forget(client);
     }
 
@@ -344,6 +351,10 @@ impl Gateway {
             self.replicas.states(voice, &updates, &mut self.counters);
         }
         for pending in self.orders.expired(self.now) {
+            // It may or may not be there; nobody will say.
+            if pending.spawns {
+                self.quotas.give_back(pending.client);
+            }
             let reason = "no server answered; it may or may not have happened".to_owned();
             self.sessions.refuse(pending.client, pending.seq, reason, &mut self.counters);
         }
@@ -476,6 +487,7 @@ impl Gateway {
         self.replicas.clear();
         self.mirror.clear();
         self.seams.clear();
+        self.quotas.clear();
         self.touching.clear();
         self.stream.clear();
         self.channels.clear();
@@ -508,21 +520,30 @@ impl Gateway {
     }
 
     fn apply_items(&mut self) {
-        let Gateway { lanes, replicas, orders, sessions, touching, counters, config, now, .. } = self;
+        let Gateway { lanes, replicas, orders, sessions, quotas, touching, counters, config, now, .. } = self;
         lanes.apply(|voice, item| match item {
             Item::Hosted { nid, body_epoch, desc, motion } => {
                 replicas.hosted(voice, (nid, body_epoch), &desc, &motion, counters);
             }
             Item::Rested { nid, body_epoch, motion } => replicas.rested(voice, nid, body_epoch, &motion, counters),
-            Item::Died { nid, body_epoch } => replicas.died(*now, nid, body_epoch, counters),
+            Item::Died { nid, body_epoch } => {
+                quotas.died(nid);
+                replicas.died(*now, nid, body_epoch, counters);
+            }
             Item::Outcome(by, outcome) => {
                 let pending = if by.gateway == config.id { orders.close(by.sequence) } else { None };
                 match (pending, outcome) {
                     (None, _) => counters.outcomes_unknown += 1,
                     (Some(pending), Outcome::Done(nid)) => {
+                        if pending.spawns {
+                            quotas.made(pending.client, nid, !replicas.is_dead(nid));
+                        }
                         sessions.tell(pending.client, ToClient::Done { seq: pending.seq, nid: Some(nid) });
                     }
                     (Some(pending), Outcome::Refused(reason)) => {
+                        if pending.spawns {
+                            quotas.give_back(pending.client);
+                        }
                         sessions.tell(pending.client, ToClient::Refused { seq: pending.seq, reason });
                     }
                 }
@@ -622,7 +643,17 @@ impl Gateway {
         if !self.lanes.has_room(to) {
             return Err(format!("the server of region {to} does not answer"));
         }
-        let sequence = self.orders.open(client, seq, self.now).ok_or("too many commands under way")?;
+        let spawns = matches!(command, Command::Spawn { .. }) && self.sessions.role(client) != Some(ClientRole::Admin);
+        let max = self.config.bodies_per_client;
+        if spawns && !self.quotas.take(client, max) {
+            return Err(format!("{max} bodies that you made live, which is all that one client may have; remove some"));
+        }
+        let Some(sequence) = self.orders.open(client, seq, spawns, self.now) else {
+            if spawns {
+                self.quotas.give_back(client);
+            }
+            return Err("too many commands under way".to_owned());
+        };
         let by = CommandRef { gateway: self.config.id, client, sequence };
         self.lanes.push(to, self.now, Order { by, hops: 0, command });
         Ok(())

@@ -12,7 +12,7 @@
 //! - `statics` keeps what is put into the world and taken out until its tick.
 //! - `mirror` answers what is where, once somebody asks; `fan_outs` has all servers answer, `merge` makes one of it.
 //! - `wishes` says what regions are asked to tell of; `touching` who hears of touches.
-//! - `sessions` bounds what a client may cost; `orders` remembers who asked for what.
+//! - `sessions` bounds what a client may cost, `quotas` how many bodies it may make; `orders` remembers who asked for what.
 
 mod channel;
 mod channels;
@@ -26,6 +26,7 @@ mod merge;
 mod mirror;
 mod orders;
 mod output;
+mod quotas;
 mod replicas;
 mod seams;
 mod sessions;

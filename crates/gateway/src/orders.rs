@@ -16,6 +16,8 @@ const PATIENCE_TICKS: u64 = 1800;
 pub(crate) struct Pending {
     pub(crate) client: ClientId,
     pub(crate) seq: Option<u64>,
+    /// It is to make a body.
+    pub(crate) spawns: bool,
     asked: Tick,
 }
 
@@ -28,12 +30,12 @@ pub(crate) struct Orders {
 
 impl Orders {
     /// A number for a new command; none when too many are under way.
-    pub(crate) fn open(&mut self, client: ClientId, seq: Option<u64>, now: Tick) -> Option<u64> {
+    pub(crate) fn open(&mut self, client: ClientId, seq: Option<u64>, spawns: bool, now: Tick) -> Option<u64> {
         if self.pending.len() >= PENDING_MAX {
             return None;
         }
         self.last += 1;
-        self.pending.insert(self.last, Pending { client, seq, asked: now });
+        self.pending.insert(self.last, Pending { client, seq, spawns, asked: now });
         Some(self.last)
     }
 
@@ -77,18 +79,18 @@ mod tests {
     #[test]
     fn commands_under_way_are_bounded_and_answered_once() {
         let mut orders = Orders::default();
-        let first = orders.open(ClientId(1), Some(5), Tick(0)).unwrap();
+        let first = orders.open(ClientId(1), Some(5), false, Tick(0)).unwrap();
         for _ in 1..PENDING_MAX {
-            assert!(orders.open(ClientId(1), None, Tick(1)).is_some());
+            assert!(orders.open(ClientId(1), None, false, Tick(1)).is_some());
         }
-        assert_eq!(orders.open(ClientId(2), None, Tick(1)), None);
+        assert_eq!(orders.open(ClientId(2), None, false, Tick(1)), None);
         assert_eq!(orders.close(first).unwrap().seq, Some(5));
         assert_eq!(orders.close(first), None);
-        let next = orders.open(ClientId(2), None, Tick(50)).unwrap();
+        let next = orders.open(ClientId(2), None, false, Tick(50)).unwrap();
         assert!(next > first, "a number is never used again");
         assert_eq!(orders.expired(Tick(PATIENCE_TICKS + 1)).len(), 0);
         assert_eq!(orders.expired(Tick(PATIENCE_TICKS + 2)).len(), PENDING_MAX - 1);
-        assert_eq!(orders.abandon(), [Pending { client: ClientId(2), seq: None, asked: Tick(50) }]);
+        assert_eq!(orders.abandon(), [Pending { client: ClientId(2), seq: None, spawns: false, asked: Tick(50) }]);
     }
 
     #[test]

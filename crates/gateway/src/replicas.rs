@@ -195,6 +195,11 @@ impl Replicas {
         self.grave_ages.push_back((now, nid));
     }
 
+    /// True when a body is known to be no more.
+    pub(crate) fn is_dead(&self, nid: Nid) -> bool {
+        self.graves.contains_key(&nid)
+    }
+
     /// A region says where its bodies are. Updates of unknown bodies are ignored: births come for certain, by lane.
     pub(crate) fn states(&mut self, voice: Voice, updates: &[StateUpdate], counters: &mut Counters) {
         let mut at = 0;

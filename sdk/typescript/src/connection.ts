@@ -22,6 +22,7 @@ import type {
   QueryFilter,
   Shape,
   Spawn,
+  TouchesOf,
   Vec3,
   Watch,
 } from "./protocol.js";
@@ -195,6 +196,14 @@ export class Connection {
   async watch(watch: Watch): Promise<void> {
     this.link.gateways.isWatched = true;
     await this.command({ type: "watch", ...watch });
+  }
+
+  /**
+   * Is told of these touches from now on with the event `touched`, also by every gateway that follows; of none with `[]`. A
+   * touch that began before is told of when it ends.
+   */
+  async touches(of: TouchesOf): Promise<void> {
+    await this.command({ type: "touches", of });
   }
 
   /** Everything that a gateway knows of a body. */

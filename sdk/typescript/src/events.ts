@@ -1,6 +1,6 @@
 /** What happened, in order, for whoever wants to hear it. */
 
-import type { Breach } from "./protocol.js";
+import type { Breach, Touch } from "./protocol.js";
 
 export type Event =
   /** A gateway let us in. What was known of bodies is void; they are born again. */
@@ -18,6 +18,10 @@ export type Event =
   | { type: "handed-over"; nid: string; from: number; to: number }
   /** Only with the overlay `breaches`. */
   | { type: "breach"; breach: Breach }
+  /** Two bodies began or ceased to touch. Only for those that were asked for with `touches`. */
+  | ({ type: "touched" } & Touch)
+  /** So many touches happened about now that nobody tells of, because there were too many. */
+  | { type: "touches-left-out"; count: number }
   | { type: "clock"; paused: boolean; speed: number }
   /** So many events were dropped before the next, because nobody took them. */
   | { type: "missed"; count: number };

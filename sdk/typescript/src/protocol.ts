@@ -200,8 +200,20 @@ export type Inbound =
   | ({ type: "body"; seq?: number | null } & BodyCard)
   | ({ type: "hits"; seq?: number | null } & Hits)
   | { type: "breaches"; total: number; recent: Breach[] }
+  | { type: "touches"; touches: Touch[]; left_out: number }
   | { type: "done"; seq?: number | null; nid?: string | null }
   | { type: "refused"; seq?: number | null; reason: string };
+
+/** Two bodies began or ceased to touch. `one` is the lower id; one of the two may be a static. */
+export interface Touch {
+  tick: number;
+  one: string;
+  two: string;
+  began: boolean;
+}
+
+/** Whose touches to be told of: everybody's, or those of at most 64 bodies. */
+export type TouchesOf = "everything" | string[];
 
 export type Anchor = { position: Vec3; rotation: Quat };
 
@@ -257,6 +269,7 @@ export type Command =
   | { type: "target"; nid: string; position: Vec3; rotation?: Quat; ticks: number }
   | { type: "static"; shape: Shape; position: Vec3; rotation?: Quat; friction?: number; restitution?: number }
   | { type: "regions"; boxes: DrawnBox[]; rest: number }
+  | { type: "touches"; of: TouchesOf }
   | ({ type: "watch" } & Watch);
 
 /** A box that a person gives to a region. */
@@ -274,6 +287,7 @@ const REQUIRED: Record<string, (message: Record<string, unknown>) => boolean> = 
   body: (m) => typeof m.nid === "string" && Array.isArray(m.history) && typeof m.desc === "object" && m.desc !== null,
   hits: (m) => typeof m.tick === "number" && Array.isArray(m.answers),
   breaches: (m) => Array.isArray(m.recent),
+  touches: (m) => Array.isArray(m.touches) && typeof m.left_out === "number",
   statics: (m) => Array.isArray(m.added) && Array.isArray(m.removed),
   done: () => true,
   refused: () => true,

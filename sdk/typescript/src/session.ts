@@ -81,6 +81,8 @@ export class Session {
   private overlays: OverlayName[] = [];
   /** Where it looks, once it has said so. */
   private watch: Command | null = null;
+  /** Whose touches it wants to hear of, once it has said so. */
+  private touches: Command | null = null;
   private sequence = 0;
   private readonly patienceMs: number;
   private readonly playback: PlaybackOptions;
@@ -144,6 +146,7 @@ export class Session {
       this.watch = command;
       this.replicas.isSparse = true;
     }
+    if (command.type === "touches") this.touches = command.of.length > 0 ? command : null;
     const seq = ++this.sequence;
     return { text: JSON.stringify({ ...command, seq }), answer: this.pending.wait(seq, now + this.patienceMs) };
   }
@@ -154,12 +157,12 @@ export class Session {
   }
 
   /**
-   * The commands that choose what to be told on top of the bodies, and of which bodies. To be asked whenever another gateway
-   * has let us in.
+   * The commands that choose what to be told on top of the bodies, and of which bodies and touches. To be asked whenever
+   * another gateway has let us in.
    */
   subscription(): Command[] {
     const overlays: Command[] = this.overlays.length > 0 ? [{ type: "overlays", on: this.overlays }] : [];
-    return this.watch ? [...overlays, this.watch] : overlays;
+    return [...overlays, ...[this.watch, this.touches].filter((command) => command !== null)];
   }
 
   /** Moves what is shown on to this moment. */
@@ -229,6 +232,9 @@ export class Session {
         this.playhead.reset(this.tickHz * this.clock.speed);
         this.events.push({ type: "loaded", era: message.era, name: message.name });
         break;
+      case "statics":
+        this.statics = this.statics.filter(({ nid }) => !message.removed.includes(nid)).concat(message.added);
+        break;
       case "map":
         this.regions = message.regions.filter((region) => Array.isArray(region?.boxes));
         break;
@@ -255,6 +261,10 @@ export class Session {
         }
         break;
       }
+      case "touches":
+        for (const touch of message.touches) this.events.push({ type: "touched", ...touch });
+        if (message.left_out > 0) this.events.push({ type: "touches-left-out", count: message.left_out });
+        break;
       case "body":
       case "hits":
         this.pending.answer(message.seq, message);

@@ -60,13 +60,40 @@ describe("a session", () => {
     expect([session.subscription(), session.ticket]).toEqual([[], null]);
     session.subscribe(["breaches"]);
     session.ask({ type: "watch", eye: [0, 2, 0], range: 50 }, 0).answer.catch(() => undefined);
+    session.ask({ type: "touches", of: "everything" }, 0).answer.catch(() => undefined);
     session.handleText(JSON.stringify({ type: "ticket", token: "v1.t" }), 0);
     session.lost("it broke");
     live(session);
     expect([session.subscription(), session.ticket]).toEqual([
-      [{ type: "overlays", on: ["breaches"] }, { type: "watch", eye: [0, 2, 0], range: 50 }],
+      [
+        { type: "overlays", on: ["breaches"] },
+        { type: "watch", eye: [0, 2, 0], range: 50 },
+        { type: "touches", of: "everything" },
+      ],
       "v1.t",
     ]);
+    session.ask({ type: "touches", of: [] }, 0).answer.catch(() => undefined);
+    expect(session.subscription().some(({ type }) => type === "touches")).toBe(false);
+  });
+
+  test("tells of touches, and of those that nobody tells of", () => {
+    const session = live();
+    events(session);
+    const touch = { tick: 9, one: "0.3", two: "7.42", began: true };
+    session.handleText(JSON.stringify({ type: "touches", touches: [touch], left_out: 2 }), 0);
+    expect(events(session)).toEqual([
+      { type: "touched", ...touch },
+      { type: "touches-left-out", count: 2 },
+    ]);
+  });
+
+  test("keeps the statics that are put in and taken out", () => {
+    const session = live();
+    const wall = { nid: "0.5", shape: { ball: { radius: 1 } }, position: [0, 0, 0], rotation: [0, 0, 0, 1] };
+    session.handleText(JSON.stringify({ type: "statics", added: [wall], removed: [] }), 0);
+    expect(session.statics.map(({ nid }) => nid)).toContain("0.5");
+    session.handleText(JSON.stringify({ type: "statics", added: [], removed: ["0.5"] }), 0);
+    expect(session.statics.map(({ nid }) => nid)).not.toContain("0.5");
   });
 
   test("shows bodies between the states that came", () => {

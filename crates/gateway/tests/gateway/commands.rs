@@ -46,6 +46,39 @@ fn a_client_does_what_its_role_may_and_hears_why_not() {
 }
 
 #[test]
+fn a_client_may_not_fill_the_world() {
+    let config = GatewayConfig { id: GatewayId(3), bodies_per_client: 2, ..GatewayConfig::default() };
+    let mut stage = Stage::with(config);
+    let (player, admin) = (stage.join_as(1, ClientRole::Player), stage.join_as(2, ClientRole::Admin));
+    stage.step();
+    for client in [player, admin] {
+        for _ in 0..3 {
+            let text = stage.client(client).spawn(ball(-3.0));
+            send(&mut stage, client, &text);
+        }
+    }
+    stage.step();
+    assert_eq!(stage.regions[&A].orders.len(), 2 + 3, "an admin may");
+    let refused = |stage: &mut Stage| {
+        let answers = stage.client(player).take_answers();
+        answers.into_iter().filter_map(|answer| answer.outcome.err()).collect::<Vec<String>>()
+    };
+    let reasons = refused(&mut stage);
+    assert!(reasons.len() == 1 && reasons[0].contains("2 bodies that you made live"), "{reasons:?}");
+    let by = stage.regions[&A].orders[0].by;
+    stage.say(A, hosted(7, 1, -3.0));
+    stage.say(A, Item::Outcome(by, Outcome::Done(Nid(7))));
+    stage.say(A, crate::stage::died(7, 2));
+    stage.step();
+    for _ in 0..2 {
+        let text = stage.client(player).spawn(ball(-3.0));
+        send(&mut stage, player, &text);
+    }
+    stage.step();
+    assert_eq!(refused(&mut stage).len(), 1, "one has died, so there is room for one");
+}
+
+#[test]
 fn commands_go_where_they_can_be_carried_out_and_are_answered() {
     let mut stage = Stage::new();
     let viewer = stage.join(1);
