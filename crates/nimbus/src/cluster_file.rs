@@ -388,3 +388,39 @@ fn restored(name: &str, plan: Option<&CheckpointPlan>) -> anyhow::Result<Arc<Res
     };
     Ok(Arc::new(Checkpoints::open(place)?.read(name)?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn door(entry: &str) -> anyhow::Result<QuicPort> {
+        #[derive(Deserialize)]
+        struct Entry {
+            quic: Option<QuicEntry>,
+        }
+        quic_port(toml::from_str::<Entry>(entry)?.quic.as_ref())
+    }
+
+    #[test]
+    fn programs_come_in_beside_browsers_unless_the_file_says_otherwise() {
+        assert_eq!(door("").unwrap(), QuicPort::Beside);
+        assert_eq!(door("quic = 7778").unwrap(), QuicPort::At(7778));
+        assert_eq!(door("quic = \"off\"").unwrap(), QuicPort::Off);
+        for bad in ["quic = \"on\"", "quic = 70000", "quic = true"] {
+            assert!(door(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn programs_make_way_for_the_mesh() {
+        let beside = |http: &str, mesh: &str| {
+            let mut door = Door { http: http.parse().unwrap(), quic: QuicPort::Beside };
+            door.make_way([mesh.parse().unwrap()].into_iter());
+            door.quic
+        };
+        assert_eq!(beside("127.0.0.1:7777", "127.0.0.1:7820"), QuicPort::Beside);
+        assert_eq!(beside("127.0.0.1:7777", "127.0.0.2:7777"), QuicPort::Beside, "another machine");
+        assert_eq!(beside("127.0.0.1:7777", "127.0.0.1:7777"), QuicPort::At(0));
+        assert_eq!(beside("0.0.0.0:7777", "10.0.0.1:7777"), QuicPort::At(0));
+    }
+}

@@ -15,7 +15,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use serde_json::Value;
 use std::future::Future;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -82,7 +82,7 @@ impl Stage {
             let endpoint = Endpoint::client(SocketAddr::new(HOST, 0)).unwrap();
             let connection = endpoint.connect_with(config, address, &HOST.to_string()).unwrap().await?;
             let (send, recv) = connection.open_bi().await?;
-            Ok(Client { connection, send, recv, framer: Framer::default() })
+            Ok(Client { endpoint, connection, send, recv, framer: Framer::default() })
         })
     }
 
@@ -113,6 +113,7 @@ impl Stage {
 }
 
 struct Client {
+    endpoint: Endpoint,
     connection: Connection,
     send: SendStream,
     recv: RecvStream,
@@ -224,6 +225,21 @@ fn a_guest_that_does_not_behave_is_told_why_it_has_to_go() {
     // Nobody else has to suffer for it.
     let mut client = stage.guest();
     stage.run("a welcome", client.text("welcome"));
+    drop(client);
+    stage.stop();
+}
+
+#[test]
+fn a_guest_whose_address_changes_stays() {
+    let stage = Stage::tower();
+    let mut client = stage.guest();
+    stage.run("an answer at another address", async {
+        client.text("welcome").await;
+        client.endpoint.rebind(UdpSocket::bind((HOST, 0)).unwrap()).unwrap();
+        let pause = br#"{"type":"pause","seq":3,"paused":true}"#;
+        client.send.write_all(&FrameKind::Text.frame(pause)).await.unwrap();
+        assert_eq!(client.text("done").await["seq"], 3);
+    });
     drop(client);
     stage.stop();
 }

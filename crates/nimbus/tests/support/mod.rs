@@ -148,6 +148,11 @@ impl Cluster {
         Cluster { parent, orders, said, heard: Vec::new(), http, operators, dir }
     }
 
+    /// The certificate of the CA that `nimbus cluster` made.
+    pub(crate) fn ca(&self) -> String {
+        std::fs::read_to_string(self.dir.join("certs/ca.pem")).unwrap()
+    }
+
     /// What an operator is told by a process, if it answers.
     pub(crate) fn ask(&self, process: &str, path: &str) -> Option<Value> {
         get(self.operators[process], path)
