@@ -233,7 +233,7 @@ export class Session {
         this.events.push({ type: "loaded", era: message.era, name: message.name });
         break;
       case "statics":
-        this.statics = this.statics.filter(({ nid }) => !message.removed.includes(nid)).concat(message.added);
+        this.statics = this.statics.filter(({ nid = "" }) => !message.removed.includes(nid)).concat(message.added);
         break;
       case "map":
         this.regions = message.regions.filter((region) => Array.isArray(region?.boxes));
