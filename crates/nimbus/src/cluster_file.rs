@@ -414,7 +414,7 @@ mod tests {
     #[test]
     fn programs_make_way_for_the_mesh() {
         let beside = |http: &str, mesh: &str| {
-            let mut door = Door { http: http.parse().unwrap(), quic: QuicPort::Beside };
+            let mut door = Door { http: http.parse().unwrap(), quic: QuicPort::Beside, serves: Serves::Everybody };
             door.make_way([mesh.parse().unwrap()].into_iter());
             door.quic
         };
