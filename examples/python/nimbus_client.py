@@ -5,7 +5,7 @@ import struct
 
 from websocket import WebSocket
 
-CREATE, DESTROY, OWNER, STATE = 1, 2, 3, 4
+CREATE, DESTROY, OWNER, STATE, LEAVE = 1, 2, 3, 4, 8
 
 
 class Body:
@@ -72,7 +72,7 @@ class NimbusClient:
                 slot, nid, shape, region = record[:4]
                 nid = f"{nid >> 48}.{nid & ((1 << 48) - 1)}"
                 self.bodies[slot] = Body(nid, shape, region, record[6:9])
-        elif kind == DESTROY:
+        elif kind in (DESTROY, LEAVE):
             for slot in struct.unpack_from(f"<{count}I", message, 8):
                 self.bodies.pop(slot, None)
         elif kind == OWNER:

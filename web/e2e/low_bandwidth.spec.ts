@@ -52,7 +52,7 @@ test("a page on a slow line is sent less, and shows what it sees", async ({ page
   expect(await page.evaluate(() => [nimbus.dropped, nimbus.lastRefusal])).toEqual([0, null]);
 
   await page.keyboard.press("k");
-  await expect(page.locator("#link-sent")).toHaveText("everything");
+  await expect(page.locator("#link-sent")).toHaveText("sent: everything");
   await somethingMoves(page);
   expect(await counted()).toBeGreaterThan(everything * 0.5);
 });

@@ -56,7 +56,7 @@ export class LinkPanel {
     write("link-jitter", `${msText(jitterMs)} ms`);
     write("link-delay", `${msText(delayMs)} ms`);
     write("link-trip", trip);
-    write("link-sent", budgetKbit === null ? "everything" : `in view, ${budgetKbit.toLocaleString("en")} kbit/s`);
+    write("link-sent", budgetKbit === null ? "sent: everything" : `sent: in view, at most ${budgetKbit.toLocaleString("en")} kbit/s`);
     element("low-bandwidth").setAttribute("aria-pressed", String(budgetKbit !== null));
     this.received.push(binaryBytes, binaryBytes + textBytes, `received over the last minute, now ${total}`);
     this.trip.push(jitterMs, roundTripMs ?? 0, `jitter and round trip over the last minute, now ${msText(jitterMs)} ms and ${trip}`);

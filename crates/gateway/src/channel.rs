@@ -319,11 +319,12 @@ impl Channel {
         for (at, shown) in self.shown.iter_mut().enumerate() {
             let Some(replica) = scenery.replicas.get(shown.state.slot) else { continue };
             let error = self.eye.error(&shown.state.pose, &replica.pose);
-            let settles = replica.sleeping && !shown.state.at_rest;
+            let rests = rests(&self.eye, replica, shown);
+            let settles = rests && !shown.state.at_rest;
             if error >= 1.0 || (settles && error > 0.0) {
                 shown.priority += error;
                 wrong.push((shown.priority, at as u32));
-            } else if settles || (shown.state.at_rest && !replica.sleeping && error > 0.0) {
+            } else if settles || (shown.state.at_rest && !rests && error > 0.0) {
                 wrong.push((1.0, at as u32));
             }
         }
@@ -344,7 +345,7 @@ impl Channel {
             let shown = &mut self.shown[*at as usize];
             let Some(replica) = scenery.replicas.get(shown.state.slot) else { continue };
             shown.state.pose = pose_at(replica, tick, scenery.tick_hz);
-            shown.state.at_rest = replica.sleeping;
+            shown.state.at_rest = rests(&self.eye, replica, shown);
             shown.priority = 0.0;
         }
         let message = if self.watch.packed { self.packed(tick, restarts) } else { Some(self.plain(tick, &wrong)) };
@@ -394,6 +395,11 @@ impl Channel {
             messages.push(binary(|bytes| bodies::encode_create(creates.into_iter(), bytes)));
         }
     }
+}
+
+/// Whether clients are to be told that a body is at rest, as far as they can tell.
+fn rests(eye: &Eye, replica: &Replica, shown: &Shown) -> bool {
+    replica.sleeping || eye.rests(replica.pose.position, &replica.velocity, shown.state.at_rest)
 }
 
 /// Where a body is at a tick that its server may not have told of yet.

@@ -1,6 +1,6 @@
 //! What an eye sees of the world, and what of it is worth sending first.
 
-use nimbus_model::{Pose, Vec3};
+use nimbus_model::{Pose, Vec3, Velocity};
 use nimbus_wire::client::Watch;
 
 /// Nothing is nearer than this to any eye, metres; what is on its nose does not count without end.
@@ -13,6 +13,12 @@ pub(crate) const LINGERS: f32 = 1.1;
 const VISIBLE_RAD: f32 = 0.000_35;
 /// Bodies are taken to be this big, metres, when it is asked what a turn of theirs moves.
 const SURFACE_M: f32 = 0.5;
+
+/// For about so long clients go on with a body by themselves when they are not told of it, seconds.
+const GOES_ON_S: f32 = 0.25;
+/// What does not move by more than an eye can tell in that time rests, and what rests does until it moves by more than this many
+/// times as much.
+const STIRS: f32 = 2.0;
 
 /// An eye.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,6 +46,14 @@ impl Eye {
         let is_ahead = |toward: Vec3| way.dot(toward) >= distance * field_cos;
         let near = distance <= AROUND * range_m;
         (distance <= range_m && (near || self.toward.is_none_or(is_ahead))).then_some(distance)
+    }
+
+    /// Whether something that moves like this, or has been at rest already, stays where it is for as long as clients would go
+    /// on with it by themselves. They must not: what has just landed would be shown in the ground.
+    pub(crate) fn rests(&self, place: Vec3, velocity: &Velocity, already: bool) -> bool {
+        let distance = (place - self.at).length().max(NEAREST_M);
+        let way = GOES_ON_S * (velocity.linear.length() + SURFACE_M * velocity.angular.length());
+        way < distance * VISIBLE_RAD * if already { STIRS } else { 1.0 }
     }
 
     /// By how much what is shown differs from what is, as the angle that the eye sees, in units of what it can tell apart. Below
@@ -84,5 +98,16 @@ mod tests {
         let by_turn = eye.error(&turned, &truth);
         assert!((by_turn - 0.05 / (10.0 * VISIBLE_RAD)).abs() < 0.1 * by_turn, "{by_turn}");
         assert_eq!(eye.error(&truth, &truth), 0.0);
+    }
+    #[test]
+    fn what_hardly_moves_rests() {
+        let eye = Eye::new(&Watch::around(Vec3::ZERO, 80.0));
+        let rests = |speed: f32, already| {
+            let velocity = Velocity { linear: Vec3::Y * speed, ..Velocity::ZERO };
+            eye.rests(Vec3::X * 10.0, &velocity, already)
+        };
+        assert!(rests(0.0, false) && rests(0.01, false));
+        assert!(!rests(0.02, false) && rests(0.02, true), "what rests is not easily stirred");
+        assert!(!rests(0.1, true));
     }
 }
