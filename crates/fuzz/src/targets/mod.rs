@@ -34,9 +34,10 @@ const TRUSTED_TEXT: Limit = Limit { factor: 160, room: 64 << 10 };
 /// A world file may say `repeat`, and a short one stands for up to a hundred thousand bodies.
 const WORLD: Limit = Limit { factor: 160, room: 128 << 20 };
 
-/// Snapshots are packed columns, and are taken from certified nodes and the own disk only. A bit of a column can become
-/// eight bytes, twice.
-const SNAPSHOT: Limit = Limit { factor: 160, room: 4 << 20 };
+/// Snapshots are packed columns, and are taken from certified nodes and the own disk only. A place that is free in one of the
+/// engine's sets is some bits of a column and as wide in memory as a body, near a kilobyte, twice while the set grows. Servers
+/// that have had many bodies do have many such places, so there is no less that would do.
+const SNAPSHOT: Limit = Limit { factor: 2048, room: 4 << 20 };
 
 /// A packet of a stream may say in no bits at all that the bodies of the one before are still there, so memory follows the
 /// most bodies of a snapshot (4,096 at 64 bytes, and half of that while the list grows) and what the decoder remembers.
@@ -73,7 +74,7 @@ static ALL: [Target; 27] = [
     target("frame-auras", SMALL, |bytes| frame(bytes, &[2]), frames::auras),
     target("frame-seams", CODED, |bytes| frame(bytes, &[3]), frames::seams),
     target("frame-records", CODED, |bytes| frame(bytes, &[8, 9, 10]), frames::records),
-    target("frame-asks", CODED, |bytes| frame(bytes, &[11, 12]), frames::asks),
+    target("frame-asks", CODED, |bytes| frame(bytes, &[11, 12, 13]), frames::asks),
     target("group", CODED, |bytes| Verdict::of(decode_group(&frames::sealed(bytes)).is_ok()), frames::group),
     target("to-coordinator", CODED, control::to_coordinator, control::make_to_coordinator),
     target("from-coordinator", CODED, control::from_coordinator, control::make_from_coordinator),
