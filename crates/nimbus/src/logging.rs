@@ -29,6 +29,12 @@ static PROCESS: OnceLock<String> = OnceLock::new();
 static PRINTER: OnceLock<SyncSender<Order>> = OnceLock::new();
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
+/// Says something on standard output, for those who read it: whoever started a server may have stopped to, and that must not
+/// end it.
+pub(crate) fn say(line: &str) {
+    _ = writeln!(io::stdout(), "{line}");
+}
+
 enum Order {
     Print(Vec<u8>),
     /// Answered when everything before it is written.

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use crate::cluster_file::{self, Door, Keep};
 use crate::exit::Verdict;
+use crate::logging::say;
 use crate::own_etcd::OwnEtcd;
 use crate::own_relay::OwnRelay;
 
@@ -81,7 +82,7 @@ impl Cluster {
                 }
                 let coordinators = named(Role::Coordinator);
                 if coordinators.len() > 1 {
-                    println!("only {} runs: others can stand by with --etcd", coordinators[0]);
+                    say(&format!("only {} runs: others can stand by with --etcd", coordinators[0]));
                 }
                 standing_by = 1;
             }
@@ -93,11 +94,8 @@ impl Cluster {
             children.insert(name.clone(), (place.role, self.spawn(name, place.role, restored, log)?));
         }
         for Door { http: address, .. } in described.doors.values() {
-            println!(
-                "`{}` on {} nodes: open http://{address}/ (Ctrl-C ends it)",
-                setup.world.name,
-                named(Role::Node).len()
-            );
+            let nodes = named(Role::Node).len();
+            say(&format!("`{}` on {nodes} nodes: open http://{address}/ (Ctrl-C ends it)", setup.world.name));
         }
         while !signals.wait_for(LOOK_EVERY) {
             if let Some(etcd) = &mut own_etcd {
@@ -113,7 +111,7 @@ impl Cluster {
                 }
             }
         }
-        println!("ending");
+        say("ending");
         if let Some(relay) = own_relay {
             relay.end(&mut signals);
         }

@@ -75,7 +75,7 @@ impl RoleArgs {
         let token = Clock::unix_us().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(std::process::id());
         // For people to read as it comes, and for those who put it beside what else happened.
         let tell = |what: String| {
-            println!("{name}: {what}");
+            logging::say(&format!("{name}: {what}"));
             tracing::info!(target: "nimbus::process", "{what}");
         };
         tell("started".to_owned());

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use crate::exit::Verdict;
+use crate::logging::say;
 use crate::worlds;
 
 /// Run your own world the same way
@@ -106,20 +107,20 @@ pub(crate) fn serve(config: EmbeddedConfig, serving: &Serving) -> anyhow::Result
     let servers = cluster.servers();
     let web = listening.serve(cluster.handle(), access);
     let plural = if servers == 1 { "" } else { "s" };
-    println!("`{name}` on {servers} server{plural}: open http://{}/ (Ctrl-C ends it)", web.address());
+    say(&format!("`{name}` on {servers} server{plural}: open http://{}/ (Ctrl-C ends it)", web.address()));
     if let Some(door) = web.quic() {
-        println!("{}", for_programs(door));
+        say(&for_programs(door));
     }
     if let Some(path) = &serving.record {
-        println!("recording to {}", path.display());
+        say(&format!("recording to {}", path.display()));
     }
     signals.wait();
-    println!("ending");
+    say("ending");
     let end = cluster.stop();
     web.stop();
     let end = end?;
     if let (Some(path), Some(written)) = (&serving.record, end.written) {
-        println!("recorded {} ticks in {} ({} KiB)", written.last, path.display(), written.bytes >> 10);
+        say(&format!("recorded {} ticks in {} ({} KiB)", written.last, path.display(), written.bytes >> 10));
     }
     for region in &end.died {
         eprintln!("nimbus: the server of {region} failed");
