@@ -148,9 +148,14 @@ impl Node {
         }
     }
 
+    /// What happened up to this tick will stand: the backup has it, where there is one.
+    pub fn certain(&self) -> Tick {
+        if self.config.durable { self.kept } else { self.now }
+    }
+
     /// Makes ready what is certain. How far the backup has come is an input of the tick, so a replay does the same.
     pub(crate) fn release_contacts(&mut self) {
-        let certain = if self.config.durable { self.kept } else { self.now };
+        let certain = self.certain();
         self.contacts.release(certain, LIMITS);
         self.release_game_events(certain);
     }

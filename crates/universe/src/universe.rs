@@ -642,8 +642,8 @@ impl Universe {
         let room = BREACHES_KEPT.saturating_sub(self.outcome.breaches.len());
         self.outcome.breaches.extend(node.take_breaches().into_iter().take(room));
         let region = RegionId(i as u16);
-        if node.tells_touches_to(GatewayId(0)) {
-            self.checkers.tells_touches(region, node.now());
+        if self.config.checked {
+            self.checkers.tells_touches(region, node, GatewayId(0));
         }
         for told in node.take_contacts() {
             self.heard[i] = told.tick;

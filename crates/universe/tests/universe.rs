@@ -148,6 +148,25 @@ fn every_planted_bug_is_found() {
 }
 
 #[test]
+fn touches_are_heard_once_whatever_goes_wrong() {
+    let mut base = UniverseConfig::new("crossing", 4, 0, 400);
+    base.scale = 0.25;
+    base.commands = true;
+    base.contacts = true;
+    base.faults = Faults::all();
+    let swarm = Swarm { base, first_seed: 500, seeds: 16, vary_servers: true, stop_at_first: true };
+    let report = swarm.run(2, |_| {}).unwrap();
+    let found = report.failure.map(|failure| failure.outcome.violations[0].to_string());
+    assert_eq!(found, None);
+    assert!(
+        report.counted >= 8 && report.hand_overs > 1_000,
+        "{} runs, {} hand-overs",
+        report.counted,
+        report.hand_overs
+    );
+}
+
+#[test]
 fn a_swarm_counts_only_runs_that_prove_something() {
     let mut base = UniverseConfig::new("head-on", 2, 0, 30);
     base.faults = "loss".parse().unwrap();

@@ -13,31 +13,43 @@ const UNDER_WAY_TICKS: u64 = 60;
 /// More examples say nothing new.
 const EXAMPLES_MAX: usize = 4;
 
+/// When a region began to tell the gateway, and whether that stands whoever serves it next.
+#[derive(Clone, Copy)]
+struct Since {
+    tick: Tick,
+    is_certain: bool,
+}
+
 #[derive(Default)]
 pub(super) struct HeardTouches {
-    /// When each region began to tell the gateway.
-    since: BTreeMap<RegionId, Tick>,
+    since: BTreeMap<RegionId, Since>,
     /// What each touch was told of by servers, and heard of by the client, when it began or ended.
     touches: BTreeMap<TouchNews, (u32, u32)>,
     left_out: u64,
 }
 
 impl HeardTouches {
-    /// A region tells the gateway of touches from now on.
-    pub(super) fn begins(&mut self, region: RegionId, tick: Tick) {
-        self.since.entry(region).or_insert(tick);
+    /// A region tells the gateway of touches, or does not. A successor may not know that it should, as long as nobody but its
+    /// predecessor did; from then on it must.
+    pub(super) fn look(&mut self, region: RegionId, tells: bool, now: Tick, certain: Tick) {
+        if tells {
+            let since = self.since.entry(region).or_insert(Since { tick: now, is_certain: false });
+            since.is_certain |= certain >= since.tick;
+        } else if self.since.get(&region).is_some_and(|since| !since.is_certain) {
+            self.since.remove(&region);
+        }
     }
 
     /// Another world is loaded; what is on its way from the last one is void.
     pub(super) fn begin_anew(&mut self, tick: Tick) {
         self.touches.clear();
-        self.since.values_mut().for_each(|since| *since = tick);
+        self.since.values_mut().for_each(|since| since.tick = tick);
     }
 
     /// A server told of touches.
     pub(super) fn observe(&mut self, region: RegionId, told: &ContactTick) {
         self.left_out += told.left_out;
-        if self.since.get(&region).is_some_and(|since| told.tick > *since) {
+        if self.since.get(&region).is_some_and(|since| told.tick > since.tick) {
             for &Contact { tick, one, two, kind } in &told.contacts {
                 let began = kind == ContactKind::Began;
                 self.touches.entry(TouchNews { tick, one, two, began }).or_default().0 += 1;
@@ -65,8 +77,10 @@ impl HeardTouches {
 
     fn compare(&self, end: Tick, broken: &mut Vec<Broken>) {
         // After touches were left out nothing is promised, and that is said.
-        let Some(since) = self.since.values().max().filter(|_| self.left_out == 0) else { return };
-        let counts = |touch: &TouchNews| touch.tick > *since && touch.tick + UNDER_WAY_TICKS < end;
+        let Some(since) = self.since.values().map(|since| since.tick).max().filter(|_| self.left_out == 0) else {
+            return;
+        };
+        let counts = |touch: &TouchNews| touch.tick > since && touch.tick + UNDER_WAY_TICKS < end;
         let wrong = self.touches.iter().filter(|(touch, (told, heard))| counts(touch) && told != heard);
         broken.extend(wrong.take(EXAMPLES_MAX).map(|(touch, (told, heard))| {
             Broken(RULE, format!("{touch:?} was told of {told} times and heard of {heard} times"))
@@ -86,12 +100,16 @@ mod tests {
         let mut rule = HeardTouches::default();
         let told = |tick| ContactTick { tick: Tick(tick), contacts: vec![contact(tick)], left_out: 0 };
         rule.observe(RegionId(0), &told(3));
-        rule.begins(RegionId(0), Tick(5));
+        rule.look(RegionId(0), true, Tick(5), Tick(5));
         [7, 8, 9, 990].iter().for_each(|tick| rule.observe(RegionId(0), &told(*tick)));
         rule.hear(vec![news(7), news(8), news(8)], 0);
         let mut broken = Vec::new();
         rule.compare(Tick(1_000), &mut broken);
         assert_eq!((broken.len(), rule.heard()), (2, 2), "8 was heard twice and 9 never; 990 may be on its way");
+        rule.look(RegionId(0), false, Tick(999), Tick(999));
+        broken.clear();
+        rule.compare(Tick(1_000), &mut broken);
+        assert_eq!(broken.len(), 2, "a successor must go on telling");
         rule.hear(Vec::new(), 1);
         broken.clear();
         rule.compare(Tick(1_000), &mut broken);

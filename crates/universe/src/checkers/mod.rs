@@ -30,7 +30,7 @@ use nimbus_gateway::Gateway;
 use nimbus_model::{Nid, RegionId, Tick};
 use nimbus_node::{Change, ContactTick, Event, Node, Policy};
 use nimbus_space::PartitionMap;
-use nimbus_wire::Frame;
+use nimbus_wire::{Frame, GatewayId};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -135,9 +135,9 @@ impl Checkers {
         self.heard_touches.observe(region, told);
     }
 
-    /// A region tells the gateway of touches.
-    pub(crate) fn tells_touches(&mut self, region: RegionId, tick: Tick) {
-        self.heard_touches.begins(region, tick);
+    /// A server tells a gateway of touches, or does not.
+    pub(crate) fn tells_touches(&mut self, region: RegionId, node: &Node, gateway: GatewayId) {
+        self.heard_touches.look(region, node.tells_touches_to(gateway), node.now(), node.certain());
     }
 
     /// A client heard of touches.
