@@ -1,7 +1,8 @@
 //! What a gateway asks regions to tell it of, by what its clients look at.
 //!
-//! It asks for more at once and for less only after a while, so that somebody who looks away and back misses nothing. What it
-//! wants is said again every now and then: regions come and go, and a wish may be lost.
+//! What is new it asks for at once, in place of all that it asked for before. What is merely needed no longer it goes on asking for
+//! for a while, so that clients who come and go do not make it change its mind at every tick. What it wants is said again every
+//! now and then: regions come and go, and a wish may be lost.
 
 use nimbus_model::{Aabb, Tick, Vec3};
 use nimbus_wire::{Places, WISH_BOXES_MAX, Wish};
