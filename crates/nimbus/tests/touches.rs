@@ -5,7 +5,7 @@
 
 mod support;
 
-use nimbus::client::{TouchNews, TouchesOf};
+use nimbus::client::{Client, TouchNews};
 use nimbus::model::{Nid, RegionId};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -75,19 +75,12 @@ fn touches_are_heard_once_across_seams_and_crashes() {
     cluster.until_protected("coordinator-0");
     let mut viewer = cluster.viewer();
     viewer.until("every body", |client| client.len() as u64 == BALLS);
-    viewer
-        .command(
-            serde_json::from_str(&nimbus::client::FromClient::Touches { of: TouchesOf::Everything }.to_text(None))
-                .unwrap(),
-        )
-        .unwrap();
+    viewer.command(json!({"type": "touches", "of": "everything"})).unwrap();
     let mut heard = Heard::default();
     hop(&mut viewer, &mut heard);
-    let of_first = |viewer: &Viewer| viewer.client.bodies().filter(|body| body.region == RegionId(0)).count();
-    let before = of_first(&viewer);
-    viewer.until("a ball crosses the seam", |client| {
-        client.bodies().filter(|body| body.region == RegionId(0)).count() != before
-    });
+    let of_first = |client: &Client| client.bodies().filter(|body| body.region == RegionId(0)).count();
+    let before = of_first(&viewer.client);
+    viewer.until("a ball crosses the seam", |client| of_first(client) != before);
     let victim = cluster.server_of("r0");
     cluster.kill(&victim);
     cluster.until_protected("coordinator-0");

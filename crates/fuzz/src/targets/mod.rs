@@ -34,10 +34,10 @@ const TRUSTED_TEXT: Limit = Limit { factor: 160, room: 64 << 10 };
 /// A world file may say `repeat`, and a short one stands for up to a hundred thousand bodies.
 const WORLD: Limit = Limit { factor: 160, room: 128 << 20 };
 
-/// Snapshots are packed columns, and are taken from certified nodes and the own disk only. A place that is free in one of the
-/// engine's sets is some bits of a column and as wide in memory as a body, near a kilobyte, twice while the set grows. Servers
-/// that have had many bodies do have many such places, so there is no less that would do.
-const SNAPSHOT: Limit = Limit { factor: 2048, room: 4 << 20 };
+/// Snapshots are packed columns, and are taken from certified nodes and the own disk only. A bit of a column can become
+/// eight bytes, twice. However short they are, the engine's set of colliders has 4,096 places in it, free or not, of 448 bytes
+/// each; with some more the list doubles, and holds 2 and 4 MiB while it moves.
+const SNAPSHOT: Limit = Limit { factor: 160, room: 8 << 20 };
 
 /// A packet of a stream may say in no bits at all that the bodies of the one before are still there, so memory follows the
 /// most bodies of a snapshot (4,096 at 64 bytes, and half of that while the list grows) and what the decoder remembers.
