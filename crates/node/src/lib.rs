@@ -70,4 +70,3 @@ pub use log::TickLog;
 pub use node::{Change, Node, Phase};
 pub use outbox::{GATEWAY_LANE_MAX, REGION_LANE_MAX};
 pub use play::GameTick;
-pub use snapshot::SnapshotError;

@@ -100,7 +100,6 @@ pub struct Node {
     /// Changes that the shell has announced since the last tick.
     #[serde(skip)]
     announced: Vec<Change>,
-    #[serde(with = "crate::snapshot::physics_bytes")]
     pub(crate) physics: PhysicsWorld,
     /// What this server owns, with the epoch of its reign over each.
     pub(crate) hosted: Reigns,

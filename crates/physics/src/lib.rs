@@ -42,7 +42,6 @@ pub use mirror::QueryMirror;
 pub use nimbus_model::{ContactPoint, ContactState, Group, Link, LinkKey, Member};
 pub use queries::{Filter, Nearest, RayHit, ShapeHit};
 pub use scratch::ScratchWorld;
-pub use snapshot::RestoreError;
 pub use step::StepReport;
 pub use view::BodyView;
 pub use world::PhysicsWorld;

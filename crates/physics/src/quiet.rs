@@ -8,7 +8,7 @@
 //! awake, at rest and with its timer run out. The engine finds its contacts, sees that the whole island is due for
 //! sleep, and lets it sleep before anything moves; if it touches something lively it stays awake, as it should.
 
-use nimbus_model::{Motion, Vec3};
+use nimbus_model::{Motion, Vec3, coding};
 use rapier3d::dynamics::{RigidBody, RigidBodyActivation};
 use rapier3d::math::Pose as EnginePose;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub(crate) fn carry(body: &mut RigidBody, motion: &Motion, sleeps: bool) {
         sleeping: now.sleeping,
         sleep_prev_pose: *body.position(),
     };
-    let read = bitcode::serialize(&record).and_then(|bytes| bitcode::deserialize::<RigidBodyActivation>(&bytes));
+    let read = coding::read::<RigidBodyActivation>(&coding::write(&record));
     // Should the engine's record ever change its form, the timer starts anew; a test tells.
     if let Ok(activation) = read {
         *body.activation_mut() = activation;

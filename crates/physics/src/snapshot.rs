@@ -1,13 +1,14 @@
 //! Saving and restoring: a restored world goes on bit by bit as the saved one would have.
 
-use nimbus_model::{BodyDesc, Nid};
+use nimbus_model::coding::{self, Allowance, Broken};
+use nimbus_model::{BodyDesc, LinkKey, Nid};
 use rapier3d::dynamics::RigidBodyHandle;
 use rapier3d::geometry::ColliderHandle;
 use rapier3d::pipeline::PhysicsWorld as Engine;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use thiserror::Error;
 
 use crate::PhysicsWorld;
 use crate::body::Slot;
@@ -15,27 +16,9 @@ use crate::contacts::Carried;
 use crate::index::Index;
 use crate::links::LinkRecord;
 use crate::world::Pending;
-use nimbus_model::{LinkKey, Mixer};
 
-/// Names the format: this crate's layout and the engine version whose state is inside. Change it with either.
-const MAGIC: [u8; 8] = *b"nphys\x00\x24\x03";
-
-/// Bytes before the state: the magic and a checksum of what follows.
-const HEADER_LEN: usize = 16;
-
-/// Why bytes are not a snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum RestoreError {
-    /// They do not begin as a snapshot of this version does.
-    #[error("not a physics snapshot of this version")]
-    Format,
-    /// They have been cut or changed since they were written.
-    #[error("the snapshot is damaged")]
-    Checksum,
-    /// They are whole but do not describe a world.
-    #[error("the snapshot does not describe a world")]
-    Content,
-}
+/// Names the form: this crate's layout and the engine version whose state is inside. Change it with either.
+const NAME: &[u8; 8] = b"nphys\x00\x24\x04";
 
 /// One body beside the engine's record of it. The description is an index into the table of descriptions, because
 /// thousands of bodies share a few.
@@ -68,12 +51,8 @@ struct Saved<E> {
     reports_contacts: bool,
 }
 
-impl PhysicsWorld {
-    /// The whole state as bytes. Equal histories give equal bytes.
-    ///
-    /// Takes some 10 ms for thousands of bodies, so do it off the critical path. The report of the last step is not
-    /// part of the state.
-    pub fn snapshot(&self) -> Vec<u8> {
+impl Serialize for PhysicsWorld {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (descs, slots) = self.saved_bodies();
         let saved = Saved {
             engine: &self.engine,
@@ -91,29 +70,32 @@ impl PhysicsWorld {
             refused: self.refused.clone(),
             reports_contacts: self.reports_contacts,
         };
-        let state = bitcode::serialize(&saved).expect("plain data and sets of it can always be written");
-        let mut bytes = Vec::with_capacity(HEADER_LEN + state.len());
-        bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(&checksum(&state).to_le_bytes());
-        bytes.extend_from_slice(&state);
-        bytes
+        saved.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PhysicsWorld {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let saved = Saved::<Engine>::deserialize(deserializer)?;
+        PhysicsWorld::from_saved(saved).ok_or_else(|| D::Error::custom("does not describe a world"))
+    }
+}
+
+impl PhysicsWorld {
+    /// The whole state as bytes. Equal histories give equal bytes.
+    ///
+    /// Takes some 10 ms for thousands of bodies, so do it off the critical path. The report of the last step is not
+    /// part of the state.
+    pub fn snapshot(&self) -> Vec<u8> {
+        coding::write_sealed(NAME, self)
     }
 
     /// The world that [`PhysicsWorld::snapshot`] saved.
     ///
-    /// Damage is found by a checksum before anything is read. That is no defence against forgery: take snapshots only
-    /// from servers.
-    pub fn restore(bytes: &[u8]) -> Result<Self, RestoreError> {
-        let (magic, rest) = bytes.split_first_chunk::<8>().ok_or(RestoreError::Format)?;
-        let (sum, state) = rest.split_first_chunk::<8>().ok_or(RestoreError::Format)?;
-        if *magic != MAGIC {
-            return Err(RestoreError::Format);
-        }
-        if u64::from_le_bytes(*sum) != checksum(state) {
-            return Err(RestoreError::Checksum);
-        }
-        let saved: Saved<Engine> = bitcode::deserialize(state).map_err(|_| RestoreError::Content)?;
-        PhysicsWorld::from_saved(saved).ok_or(RestoreError::Content)
+    /// Damage is found by a checksum before anything is read, and memory follows the length. A whole snapshot of another
+    /// hand can still describe a world that nobody would want: take snapshots only from servers.
+    pub fn restore(bytes: &[u8]) -> Result<Self, Broken> {
+        coding::read_sealed(NAME, bytes, Allowance::SNAPSHOT)
     }
 
     fn saved_bodies(&self) -> (Vec<Arc<BodyDesc>>, Vec<SavedBody>) {
@@ -162,10 +144,4 @@ impl PhysicsWorld {
         world.reports_contacts = saved.reports_contacts;
         Some(world)
     }
-}
-
-fn checksum(bytes: &[u8]) -> u64 {
-    let mut mixer = Mixer::new();
-    mixer.bytes(bytes);
-    mixer.finish()
 }

@@ -99,7 +99,8 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
         Planted::NoRanks => &["thrashing"],
         Planted::DeafToAuras => &["apart"],
         Planted::NoCatchUp => &["no missed ticks"],
-        Planted::AdoptWithoutCommit => &["one owner"],
+        // Who took a body and died before that was kept has told the gateway of it.
+        Planted::AdoptWithoutCommit => &["one owner", "monotone stamps"],
         Planted::SameEpochRestart => &["one owner", "bounded queues", "monotone stamps"],
         Planted::AckBeforeKept => &["conservation", "bounded queues", "one owner"],
         Planted::CommitWithoutEpoch | Planted::StaleSeed | Planted::BackupReorders => {

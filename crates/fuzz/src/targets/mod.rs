@@ -8,7 +8,7 @@ mod parts;
 mod servers;
 mod streams;
 
-use nimbus_model::coding;
+use nimbus_model::coding::Allowance;
 use nimbus_wire::client::{ClientHello, FromClient, ToClient, bodies};
 use nimbus_wire::{Frame, decode_group};
 
@@ -20,8 +20,8 @@ const FACTOR: usize = 4;
 /// Room of decoders that know before they allocate how much there is: some names, addresses and an error message.
 const SMALL: Limit = Limit { factor: FACTOR, room: 4 << 10 };
 
-/// Room of what [`coding`] reads: a list of the longest lane, whose entries are wide in memory even when they say little.
-const CODED: Limit = Limit { factor: FACTOR, room: coding::ROOM };
+/// Room of what [`nimbus_model::coding`] reads: a list of the longest lane, whose entries are wide in memory even when they say little.
+const CODED: Limit = Limit { factor: FACTOR, room: Allowance::MESSAGE.room };
 
 /// A message of a client becomes a tree of JSON values before anything is known about it. Its length, its values and the
 /// objects among them are limited, so this is a constant: 8,192 values, some of them with lists or objects of their own.
@@ -34,10 +34,8 @@ const TRUSTED_TEXT: Limit = Limit { factor: 160, room: 64 << 10 };
 /// A world file may say `repeat`, and a short one stands for up to a hundred thousand bodies.
 const WORLD: Limit = Limit { factor: 160, room: 128 << 20 };
 
-/// Snapshots are packed columns, and are taken from certified nodes and the own disk only. A bit of a column can become
-/// eight bytes, twice. However short they are, the engine's set of colliders has 4,096 places in it, free or not, of 448 bytes
-/// each; with some more the list doubles, and holds 2 and 4 MiB while it moves.
-const SNAPSHOT: Limit = Limit { factor: 160, room: 8 << 20 };
+/// Room of a whole server: places that the engine keeps for bodies that are gone.
+const SNAPSHOT: Limit = Limit { factor: FACTOR, room: Allowance::SNAPSHOT.room };
 
 /// A packet of a stream may say in no bits at all that the bodies of the one before are still there, so memory follows the
 /// most bodies of a snapshot (4,096 at 64 bytes, and half of that while the list grows) and what the decoder remembers.

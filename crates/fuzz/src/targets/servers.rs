@@ -24,17 +24,22 @@ pub(super) fn part(bytes: &[u8]) -> Verdict {
     Verdict::of(Part::decode(RegionId(0), bytes).is_ok())
 }
 
-pub(super) fn node(bytes: &[u8]) -> Verdict {
-    Verdict::of(Node::restore(bytes).is_ok())
-}
-
-/// The magic of a snapshot and its checksum are put in front, as a forger would.
-pub(super) fn physics(bytes: &[u8]) -> Verdict {
-    static EMPTY: LazyLock<Vec<u8>> = LazyLock::new(|| PhysicsWorld::new(&World::new("empty"), 1).snapshot());
+/// Snapshots get the name of their form and a true checksum in front, as a forger would write them.
+fn sealed(name: &[u8], bytes: &[u8]) -> Vec<u8> {
     let mut mixer = Mixer::new();
     mixer.bytes(bytes);
-    let sealed = [&EMPTY[..8], &mixer.finish().to_le_bytes(), bytes].concat();
-    Verdict::of(PhysicsWorld::restore(&sealed).is_ok())
+    [name, &mixer.finish().to_le_bytes(), bytes].concat()
+}
+
+pub(super) fn node(bytes: &[u8]) -> Verdict {
+    static NAME: LazyLock<Vec<u8>> = LazyLock::new(|| some_node(&mut Rng::new(1)).snapshot()[..8].to_vec());
+    Verdict::of(Node::restore(&sealed(&NAME, bytes)).is_ok())
+}
+
+pub(super) fn physics(bytes: &[u8]) -> Verdict {
+    static NAME: LazyLock<Vec<u8>> =
+        LazyLock::new(|| PhysicsWorld::new(&World::new("empty"), 1).snapshot()[..8].to_vec());
+    Verdict::of(PhysicsWorld::restore(&sealed(&NAME, bytes)).is_ok())
 }
 
 pub(super) fn some_map(rng: &mut Rng) -> PartitionMap {
@@ -100,7 +105,7 @@ fn some_node(rng: &mut Rng) -> Node {
 }
 
 pub(super) fn make_node(rng: &mut Rng) -> Vec<u8> {
-    some_node(rng).snapshot()
+    some_node(rng).snapshot()[coding::SEAL_LEN..].to_vec()
 }
 
 pub(super) fn make_part(rng: &mut Rng) -> Vec<u8> {
@@ -109,6 +114,5 @@ pub(super) fn make_part(rng: &mut Rng) -> Vec<u8> {
 }
 
 pub(super) fn make_physics(rng: &mut Rng) -> Vec<u8> {
-    let snapshot = some_node(rng).physics().snapshot();
-    snapshot[16..].to_vec()
+    some_node(rng).physics().snapshot()[coding::SEAL_LEN..].to_vec()
 }

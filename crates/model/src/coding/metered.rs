@@ -28,6 +28,10 @@ impl Ledger {
         Ok(())
     }
 
+    fn give_back(&self, bytes: usize) {
+        self.left.set(self.left.get() + bytes);
+    }
+
     /// A list or a map begins, and ends when the guard does.
     fn descend<E: Error>(&self) -> Result<Level<'_>, E> {
         let depth = self.depth.get().checked_sub(1).ok_or_else(|| E::custom("is nested too deep"))?;
@@ -244,6 +248,14 @@ struct Entries<'l> {
     /// How many it was told to reserve.
     reserved: usize,
     is_charged: bool,
+    /// Bytes that are charged for its former room while it grows, and are free again when it is whole.
+    moving: usize,
+}
+
+impl Drop for Entries<'_> {
+    fn drop(&mut self) {
+        self.ledger.give_back(self.moving);
+    }
 }
 
 impl<'l> Entries<'l> {
@@ -251,7 +263,7 @@ impl<'l> Entries<'l> {
     fn begin<E: Error>(count: Option<usize>, ledger: &'l Ledger) -> Result<Entries<'l>, E> {
         let count = count.ok_or_else(|| E::custom("is longer than what is left"))?;
         let reserved = count.min(ledger.left.get() / ENTRY_BYTES_MAX);
-        Ok(Entries { ledger, count, reserved, is_charged: false })
+        Ok(Entries { ledger, count, reserved, is_charged: false, moving: 0 })
     }
 
     /// Charges the whole list as soon as the width of an entry is known, before the first is read. A list that was
@@ -267,7 +279,10 @@ impl<'l> Entries<'l> {
             room = room.saturating_mul(2);
         }
         let bytes = room.saturating_mul(width);
-        self.ledger.charge(if grows { bytes.saturating_add(bytes / 2) } else { bytes })
+        let moving = if grows { bytes / 2 } else { 0 };
+        self.ledger.charge(bytes.saturating_add(moving))?;
+        self.moving = moving;
+        Ok(())
     }
 }
 

@@ -5,19 +5,33 @@
 //! takes while it is built, and refuses before it exceeds what the bytes entitle it to.
 
 mod metered;
+mod sealed;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use metered::{Ledger, Metered};
+pub use sealed::{Broken, SEAL_LEN, read_sealed, write_sealed};
 
-/// Bytes of memory that are accounted for every two bytes read. Together with what the account does not see (the boxes
-/// that some entries hold, which cost their own bytes) a value takes less than four bytes of memory for every byte read.
-const MEMORY_PER_TWO_BYTES: usize = 5;
+/// The memory that reading may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    /// Bytes that are accounted for every two bytes read. Together with what the account does not see (the boxes that some
+    /// entries hold, which cost their own bytes) a value takes less than four bytes of memory for every byte read.
+    per_two_bytes: usize,
+    /// Bytes that any value may take, however few it was read from.
+    pub room: usize,
+}
 
-/// Bytes of memory that any value may take, however few bytes it was read from. The largest list that is sent with short
-/// entries is that of a lane: 2,048 entries, each some two hundred bytes wide in memory even when it says little.
-pub const ROOM: usize = 1 << 20;
+impl Allowance {
+    /// For messages. The largest list that is sent with short entries is that of a lane: 2,048 entries, each some two
+    /// hundred bytes wide in memory even when it says little.
+    pub const MESSAGE: Allowance = Allowance { per_two_bytes: 5, room: 1 << 20 };
+
+    /// For a whole server. The engine keeps a place, some 700 bytes wide, for every body that it had at once, and a free one
+    /// takes few bytes to write: this is room for a server that had 60,000 bodies and is empty now.
+    pub const SNAPSHOT: Allowance = Allowance { per_two_bytes: 7, room: 64 << 20 };
+}
 
 /// Lists may lie in lists this deep. The deepest that exists are the points of parts of shapes of bodies of worlds.
 const DEPTH_MAX: u32 = 16;
@@ -39,7 +53,14 @@ pub fn write_to(value: &(impl Serialize + ?Sized), out: Vec<u8>) -> Vec<u8> {
 
 /// The value that all of the bytes are, or nothing. Takes memory in proportion to the bytes, whatever they claim.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Unreadable> {
-    let ledger = Ledger::new(ROOM.saturating_add(bytes.len().saturating_mul(MEMORY_PER_TWO_BYTES) / 2), DEPTH_MAX);
+    read_within(bytes, Allowance::MESSAGE)
+}
+
+fn read_within<T: DeserializeOwned>(
+    bytes: &[u8],
+    Allowance { per_two_bytes, room }: Allowance,
+) -> Result<T, Unreadable> {
+    let ledger = Ledger::new(room.saturating_add(bytes.len().saturating_mul(per_two_bytes) / 2), DEPTH_MAX);
     let mut deserializer = postcard::Deserializer::from_bytes(bytes);
     let value = T::deserialize(Metered::new(&mut deserializer, &ledger)).map_err(|_| Unreadable)?;
     match deserializer.finalize() {

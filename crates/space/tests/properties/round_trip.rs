@@ -1,5 +1,6 @@
 //! A map that is sent arrives whole, derived tables included; a broken one does not arrive.
 
+use nimbus_model::coding;
 use nimbus_space::PartitionMap;
 use proptest::prelude::*;
 
@@ -12,8 +13,8 @@ proptest! {
     fn a_map_survives_json_and_binary(map in any_map()) {
         let text = serde_json::to_string(&map).unwrap();
         prop_assert_eq!(&serde_json::from_str::<PartitionMap>(&text).unwrap(), &map);
-        let bytes = bitcode::serialize(&map).unwrap();
-        prop_assert_eq!(&bitcode::deserialize::<PartitionMap>(&bytes).unwrap(), &map);
+        let bytes = coding::write(&map);
+        prop_assert_eq!(&coding::read::<PartitionMap>(&bytes).unwrap(), &map);
     }
 
     #[test]
@@ -22,10 +23,10 @@ proptest! {
         place in any::<prop::sample::Index>(),
         flip in 1_u8..=255,
     ) {
-        let mut bytes = bitcode::serialize(&map).unwrap();
+        let mut bytes = coding::write(&map);
         let place = place.index(bytes.len());
         bytes[place] ^= flip;
-        if let Ok(read) = bitcode::deserialize::<PartitionMap>(&bytes) {
+        if let Ok(read) = coding::read::<PartitionMap>(&bytes) {
             prop_assert!(read.validate().is_ok());
             prop_assert!(read.regions().contains(&read.region_at(nimbus_model::Vec3::ZERO)));
         }
