@@ -7,7 +7,8 @@ mod wishing;
 use nimbus_model::{ClientId, Nid, Placed, RegionId, Tick, World};
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{
-    Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Overlay, RegionShape, Reject, SceneInfo, ToClient, WorldStats,
+    Bounds, CLIENT_PROTOCOL, ClientRole, FromClient, Overlay, Parsed, RegionShape, Reject, SceneInfo, ToClient,
+    WorldStats,
 };
 use nimbus_wire::{Address, Content, Frame, GatewayId, Item, Outcome, SeamTotals, StateUpdate};
 use std::collections::BTreeMap;
@@ -264,24 +265,29 @@ impl Gateway {
 
     /// A text message from a client.
     pub fn client_text(&mut self, client: ClientId, text: &str) {
-        if !self.sessions.knows(client) {
-            self.counters.messages_unknown_client += 1;
-            return;
-        }
         match FromClient::parse(text) {
-            Ok(parsed) => self.command(client, parsed),
-            Err(reject) => self.sessions.rubbish(client, reject, &mut self.counters),
+            Ok(parsed) => self.client_command(client, parsed),
+            Err(reject) => self.client_rubbish(client, 1, reject),
         }
     }
 
-    /// A binary message from a client; there are none in this version.
-    pub fn client_binary(&mut self, client: ClientId, _bytes: &[u8]) {
-        if !self.sessions.knows(client) {
+    /// A command from a client, for a shell that has read the text itself.
+    pub fn client_command(&mut self, client: ClientId, parsed: Parsed) {
+        if self.sessions.knows(client) {
+            self.command(client, parsed);
+        } else {
             self.counters.messages_unknown_client += 1;
-            return;
         }
-        let reject = Reject { seq: None, reason: "commands are text, not binary".to_owned() };
-        self.sessions.rubbish(client, reject, &mut self.counters);
+    }
+
+    /// So many messages of a client that are no commands, and what was wrong with the last. A shell may collect them, so that
+    /// whoever pours them out costs nobody else's time.
+    pub fn client_rubbish(&mut self, client: ClientId, count: u32, last: Reject) {
+        if self.sessions.knows(client) {
+            self.sessions.rubbish(client, count, last, &mut self.counters);
+        } else {
+            self.counters.messages_unknown_client += u64::from(count);
+        }
     }
 
     /// The shell's answer to a [`Request`](crate::Request): the body it was about, if any, or why not.

@@ -42,3 +42,4 @@ pub use gateway::{Gateway, GatewayConfig, Serves};
 pub use nimbus_wire::client::{NodeStats, SceneInfo, WorldStats};
 pub use output::{Message, Outputs, Request};
 pub use replicas::Replica;
+pub use sessions::{BAD_MAX, RUBBISH_ANSWERED_PER_POLL};

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use crate::{Counters, Message, Request};
 
 /// Messages that are no commands, after which a client is disconnected.
-const BAD_MAX: u32 = 50;
+pub const BAD_MAX: u32 = 50;
 /// Control commands and questions of one client between two polls. They work while the clock stands still, so no tick
 /// can count them.
 const CONTROLS_PER_POLL: u32 = 20;
 /// Refusals for haste that a client is told of between two polls; beyond that its commands vanish unanswered.
 const REFUSALS_PER_POLL: u32 = 100;
 /// The same for messages that are no commands.
-const RUBBISH_ANSWERED_PER_POLL: u32 = 4;
+pub const RUBBISH_ANSWERED_PER_POLL: u32 = 4;
 /// Commands that may vanish unanswered before the client is disconnected. Forgiven once its allowance is full again.
 const IGNORED_MAX: u32 = 10_000;
 
@@ -239,11 +239,12 @@ impl Sessions {
         }
     }
 
-    /// A message that is no command.
-    pub(crate) fn rubbish(&mut self, client: ClientId, reject: Reject, counters: &mut Counters) {
+    /// Messages that are no commands; `reject` is about the last.
+    pub(crate) fn rubbish(&mut self, client: ClientId, count: u32, reject: Reject, counters: &mut Counters) {
         let Some(session) = self.by_client.get_mut(&client) else { return };
-        counters.messages_bad += 1;
-        session.bad += 1;
+        counters.messages_bad += u64::from(count);
+        counters.commands_refused += u64::from(count.saturating_sub(1));
+        session.bad = session.bad.saturating_add(count);
         let last = session.bad >= BAD_MAX;
         let reason = if last {
             format!("after {BAD_MAX} messages that are no commands; the last: {}", reject.reason)

@@ -82,6 +82,11 @@ impl ClientEnd {
         }
     }
 
+    /// What else waits to be sent, without waiting for it.
+    pub fn more(&mut self) -> Option<Message> {
+        self.messages.try_recv().ok()
+    }
+
     /// Waits for the goodbye alone, while something is being sent.
     pub async fn goodbye(&mut self) -> String {
         (&mut self.closed).await.unwrap_or_else(|_| GONE.to_owned())

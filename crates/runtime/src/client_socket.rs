@@ -2,6 +2,7 @@
 
 use axum::body::Bytes;
 use axum::extract::ws::{CloseFrame, Message as WsMessage, Utf8Bytes, WebSocket, close_code};
+use futures_util::SinkExt;
 use nimbus_gateway::Message;
 use std::time::Duration;
 
@@ -47,15 +48,30 @@ impl ClientSocket {
 
     /// Sends a message, as soon as there is room for it. One whose sending is given up ends the connection.
     pub(crate) async fn send(&mut self, message: &Message) -> Result<(), Broken> {
+        self.feed(message).await?;
+        self.flush().await
+    }
+
+    /// Takes a message to be sent at the next [`ClientSocket::flush`] at the latest, together with its neighbours: handing
+    /// something to the network costs more than making it.
+    pub(crate) async fn feed(&mut self, message: &Message) -> Result<(), Broken> {
         match self {
             ClientSocket::Web(socket) => {
                 let message = match message {
                     Message::Text(text) => WsMessage::Text(Utf8Bytes::from(&**text)),
                     Message::Binary(bytes) => WsMessage::Binary(Bytes::from_owner(bytes.clone())),
                 };
-                socket.send(message).await.map_err(|_| Broken)
+                socket.feed(message).await.map_err(|_| Broken)
             }
             ClientSocket::Quic(stream) => stream.send(message).await,
+        }
+    }
+
+    /// Sends what was fed. QUIC puts what is written together by itself.
+    pub(crate) async fn flush(&mut self) -> Result<(), Broken> {
+        match self {
+            ClientSocket::Web(socket) => socket.flush().await.map_err(|_| Broken),
+            ClientSocket::Quic(_) => Ok(()),
         }
     }
 

@@ -3,7 +3,7 @@
 use nimbus_gateway::{Gateway, GatewayConfig, SceneInfo};
 use nimbus_model::{ClientId, Nid, RegionId, Tick, World};
 use nimbus_node::{ContactTick, Policy};
-use nimbus_wire::client::ClientRole;
+use nimbus_wire::client::{ClientRole, Parsed, Reject};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -188,14 +188,15 @@ impl ClusterHandle {
         self.send(ClientEvent::Connected(client, (role, watches), queue)).await.then_some((client, end))
     }
 
-    /// A client says something. False when the process is ending.
-    pub async fn text(&self, client: ClientId, text: String) -> bool {
-        self.send(ClientEvent::Text(client, text)).await
+    /// A client asks for something. False when the process is ending.
+    pub async fn ask(&self, client: ClientId, parsed: Parsed) -> bool {
+        self.send(ClientEvent::Asked(client, parsed)).await
     }
 
-    /// A client sends bytes, of which this version knows none. False when the process is ending.
-    pub async fn binary(&self, client: ClientId) -> bool {
-        self.send(ClientEvent::Binary(client)).await
+    /// A client sent so many messages that are no commands, and what was wrong with the last. False when the process is
+    /// ending.
+    pub async fn rubbish(&self, client: ClientId, count: u32, last: Reject) -> bool {
+        self.send(ClientEvent::Rubbish(client, count, last)).await
     }
 
     /// A client is gone.

@@ -4,7 +4,7 @@ use nimbus_gateway::{Gateway, Message, Outputs, Request};
 use nimbus_model::{ClientId, Nid, Placed, RegionBox, RegionId, Tick, World};
 use nimbus_node::{AuraConfig, Change, Horizon};
 use nimbus_space::PartitionMap;
-use nimbus_wire::client::ClientRole;
+use nimbus_wire::client::{ClientRole, Parsed, Reject};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
@@ -38,10 +38,10 @@ pub(crate) const EVENTS_MAX: usize = 512;
 pub(crate) enum ClientEvent {
     /// One came in; this is what it may do, whether it sees only what it watches, and where its messages go.
     Connected(ClientId, (ClientRole, bool), ClientQueue),
-    /// One said something.
-    Text(ClientId, String),
-    /// One sent bytes.
-    Binary(ClientId),
+    /// One asks for something.
+    Asked(ClientId, Parsed),
+    /// One sent so many messages that are no commands, and what was wrong with the last.
+    Rubbish(ClientId, u32, Reject),
     /// One is gone.
     Gone(ClientId),
     /// An operator wants to know of every body, and who was last known to own it.
@@ -93,6 +93,8 @@ impl GatewayThread {
             now = due;
             self.take_events();
             self.take_news();
+            // Answers need not wait until pictures of this tick are made.
+            self.carry_away(&mut out, time);
             let gateway = &mut self.gateway;
             self.inbox.drain(|frame| gateway.handle(frame));
             self.gateway.tick(now, &mut out);
@@ -149,8 +151,8 @@ impl GatewayThread {
                         Err(reason) => queue.close(reason),
                     }
                 }
-                Ok(ClientEvent::Text(client, text)) => self.gateway.client_text(client, &text),
-                Ok(ClientEvent::Binary(client)) => self.gateway.client_binary(client, &[]),
+                Ok(ClientEvent::Asked(client, parsed)) => self.gateway.client_command(client, parsed),
+                Ok(ClientEvent::Rubbish(client, count, last)) => self.gateway.client_rubbish(client, count, last),
                 Ok(ClientEvent::Gone(client)) => {
                     self.queues.remove(&client);
                     self.gateway.disconnect(client);

@@ -39,6 +39,7 @@ mod reception;
 pub mod recording;
 pub mod relay;
 pub mod replay;
+mod rubbish_bin;
 mod servers;
 mod signals;
 pub mod timeline;

@@ -1,7 +1,7 @@
 //! Lets clients in and serves them, whatever they came over.
 
 use nimbus_gateway::Message;
-use nimbus_wire::client::{ClientRole, ToClient};
+use nimbus_wire::client::{ClientRole, FromClient, Reject, ToClient};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,9 +12,12 @@ use crate::client_queue::{ClientEnd, Next};
 use crate::client_socket::{Broken, ClientSocket, Received};
 use crate::clock::Clock;
 use crate::embedded::ClusterHandle;
+use crate::rubbish_bin::RubbishBin;
 
 /// Clients at once, over all transports; beyond that newcomers are turned away before they cost anything.
 const CLIENTS_MAX: usize = 1024;
+/// Messages are sent together until they are so long.
+const TOGETHER_BYTES_MAX: usize = 32 << 10;
 /// How often a client that needed a token gets one for the next time.
 const RENEWAL: Duration = Duration::from_secs(20 * 60);
 
@@ -88,6 +91,7 @@ impl Reception {
             // One that is gone already is noticed below.
             _ = socket.send(&told).await;
         }
+        let mut bin = RubbishBin::default();
         let mut renewal = tokio::time::interval(RENEWAL);
         let reason = loop {
             tokio::select! {
@@ -103,10 +107,16 @@ impl Reception {
                     },
                     Next::Close(reason) => break Some(reason),
                 },
+                () = bin.is_due() => if !bin.empty(&self.cluster, client).await {
+                    break None;
+                },
                 received = socket.receive() => {
                     let goes_on = match received {
-                        Received::Text(text) => self.cluster.text(client, text).await,
-                        Received::Binary => self.cluster.binary(client).await,
+                        Received::Text(text) => match FromClient::parse(&text) {
+                            Ok(parsed) => self.cluster.ask(client, parsed).await,
+                            Err(reject) => bin.put(reject, &self.cluster, client).await,
+                        },
+                        Received::Binary => bin.put(no_text(), &self.cluster, client).await,
                         Received::Nothing => true,
                         Received::Unreadable(why) => break Some(why),
                         Received::End => false,
@@ -148,13 +158,29 @@ fn now_s() -> u64 {
     Clock::unix_us() / 1_000_000
 }
 
-/// Sends a message, unless the gateway wants the client gone meanwhile. An error ends the connection, perhaps with a
-/// reason to give.
-async fn deliver(socket: &mut ClientSocket, queue: &mut ClientEnd, message: Message) -> Result<(), Option<String>> {
+/// Sends a message and what waits behind it, unless the gateway wants the client gone meanwhile. An error ends the
+/// connection, perhaps with a reason to give.
+async fn deliver(socket: &mut ClientSocket, queue: &mut ClientEnd, first: Message) -> Result<(), Option<String>> {
+    let mut next = Some(first);
+    let mut fed = Vec::new();
+    let mut bytes = 0;
+    while let Some(message) = next {
+        tokio::select! {
+            result = socket.feed(&message) => result.map_err(|Broken| None)?,
+            reason = queue.goodbye() => return Err(Some(reason)),
+        }
+        bytes += message.size();
+        fed.push(message);
+        next = if bytes < TOGETHER_BYTES_MAX { queue.more() } else { None };
+    }
     tokio::select! {
-        result = socket.send(&message) => result.map_err(|Broken| None)?,
+        result = socket.flush() => result.map_err(|Broken| None)?,
         reason = queue.goodbye() => return Err(Some(reason)),
     }
-    queue.sent(&message);
+    fed.iter().for_each(|message| queue.sent(message));
     Ok(())
+}
+
+fn no_text() -> Reject {
+    Reject { seq: None, reason: "commands are text, not binary".to_owned() }
 }

@@ -79,3 +79,37 @@ fn tokens_open_the_door_once_and_the_role_decides_what_may_be_done() {
     cluster.stop().unwrap();
     web.stop();
 }
+
+#[test]
+fn mistakes_are_answered_one_by_one_and_a_torrent_of_them_ends_the_connection() {
+    let world = nimbus_scenes::build("tower", &SceneParams::on(1)).unwrap();
+    let cluster = EmbeddedCluster::start(EmbeddedConfig::new(world)).unwrap();
+    let web = Web::listen(IpAddr::from([127, 0, 0, 1]), 0).unwrap().serve(cluster.handle(), Access::Open);
+    let mut careless = knock(web.address(), None).unwrap();
+    next(&mut careless, "welcome");
+    for seq in 1..=3 {
+        careless.send(Message::text(format!(r#"{{"type":"spwan","seq":{seq}}}"#))).unwrap();
+    }
+    for seq in 1..=3 {
+        let refused = next(&mut careless, "refused");
+        assert_eq!(refused["seq"], seq);
+        assert!(refused["reason"].as_str().unwrap().contains("did you mean `spawn`"), "{refused}");
+    }
+    for _ in 0..46 {
+        careless.send(Message::binary(vec![7; 32])).unwrap();
+    }
+    // It has one mistake left.
+    careless.send(Message::text(r#"{"type":"pause","seq":4,"paused":false}"#)).unwrap();
+    assert_eq!(next(&mut careless, "done")["seq"], 4);
+    careless.send(Message::text("what?")).unwrap();
+    let goodbye = loop {
+        match careless.read() {
+            Ok(Message::Close(frame)) => break frame.unwrap().reason.to_string(),
+            Ok(_) => {}
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert!(goodbye.starts_with("after 50 messages that are no commands") && goodbye.contains("not JSON"), "{goodbye}");
+    cluster.stop().unwrap();
+    web.stop();
+}

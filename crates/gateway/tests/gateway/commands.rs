@@ -4,7 +4,7 @@ use crate::stage::{A, B, Stage, hosted};
 use nimbus_client::{Answer, Spawn};
 use nimbus_gateway::{GatewayConfig, Outputs, Request};
 use nimbus_model::{ClientId, Nid, Shape, Vec3};
-use nimbus_wire::client::ClientRole;
+use nimbus_wire::client::{ClientRole, Reject};
 use nimbus_wire::{Command, GatewayId, Item, Outcome};
 
 fn send(stage: &mut Stage, client: ClientId, text: &str) {
@@ -280,7 +280,7 @@ fn rubbish_is_refused_and_then_ends_the_connection() {
     stage.step();
     for _ in 0..4 {
         send(&mut stage, viewer, r#"{"type":"spwan","seq":4}"#);
-        stage.gateway.client_binary(viewer, &[1, 2, 3]);
+        stage.gateway.client_rubbish(viewer, 1, no_text());
         stage.step();
     }
     let answers = stage.client(viewer).take_answers();
@@ -298,6 +298,29 @@ fn rubbish_is_refused_and_then_ends_the_connection() {
     assert_eq!((stage.gateway.clients(), stage.gateway.counters().messages_bad), (0, 50));
     send(&mut stage, viewer, "more");
     assert_eq!(stage.gateway.counters().messages_unknown_client, 1);
+}
+
+#[test]
+fn rubbish_that_was_collected_counts_in_full() {
+    let mut stage = Stage::new();
+    let viewer = stage.join(1);
+    stage.step();
+    stage.gateway.client_rubbish(viewer, 49, no_text());
+    stage.step();
+    assert_eq!(stage.client(viewer).take_answers().len(), 1, "the last is answered");
+    assert!(stage.closed.is_empty());
+    let counters = stage.gateway.counters();
+    assert_eq!((counters.messages_bad, counters.commands_refused), (49, 49));
+    stage.gateway.client_rubbish(viewer, 9, no_text());
+    stage.step();
+    assert!(matches!(&stage.closed[..], [(client, reason)] if *client == viewer && reason.contains("no text")));
+    assert_eq!((stage.gateway.clients(), stage.gateway.counters().messages_bad), (0, 58));
+    stage.gateway.client_rubbish(viewer, 7, no_text());
+    assert_eq!(stage.gateway.counters().messages_unknown_client, 7);
+}
+
+fn no_text() -> Reject {
+    Reject { seq: None, reason: "it is no text".to_owned() }
 }
 
 #[test]
