@@ -39,6 +39,8 @@ fn a_boundary_moves_to_where_the_bodies_are() {
     }
     let end = cluster.stop().expect("nothing is recorded");
     assert_eq!(end.died, []);
-    let bodies: usize = end.nodes.iter().map(|node| node.bodies + node.in_flight).sum();
-    assert!((BODIES..BODIES + BODIES / 4).contains(&bodies), "{bodies} bodies: what is on its way may count twice");
+    // What is on its way may have arrived and count twice, even all that has moved; what servers own never does.
+    let owned: usize = end.nodes.iter().map(|node| node.bodies).sum();
+    let on_its_way: usize = end.nodes.iter().map(|node| node.in_flight).sum();
+    assert!(owned <= BODIES && owned + on_its_way >= BODIES, "{owned} bodies, {on_its_way} on their way");
 }
