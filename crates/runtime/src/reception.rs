@@ -127,6 +127,8 @@ impl Reception {
                 }
             }
         };
+        // What it sent last counts as well; when the process is ending nobody counts any more.
+        _ = bin.empty(&self.cluster, client).await;
         self.cluster.disconnect(client).await;
         self.count(&socket, -1);
         socket.close(reason.as_deref()).await;

@@ -1,6 +1,7 @@
 //! A web server that asks for tokens, and clients that come with good ones, bad ones and none.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::disallowed_methods, reason = "real sockets take real time")]
 
 use nimbus_runtime::access::{Access, Secret};
 use nimbus_runtime::{Clock, EmbeddedCluster, EmbeddedConfig, Web};
@@ -110,6 +111,17 @@ fn mistakes_are_answered_one_by_one_and_a_torrent_of_them_ends_the_connection() 
         }
     };
     assert!(goodbye.starts_with("after 50 messages that are no commands") && goodbye.contains("not JSON"), "{goodbye}");
+    // Who leaves in the middle of it is counted in full.
+    let mut hasty = knock(web.address(), None).unwrap();
+    next(&mut hasty, "welcome");
+    (0..20).for_each(|_| hasty.send(Message::text("what?")).unwrap());
+    hasty.close(None).unwrap();
+    let clock = Clock::start();
+    let counted = || cluster.handle().board().gateway().counters.messages_bad;
+    while counted() < 70 {
+        assert!(clock.now() < PATIENCE, "{} of 70 messages were counted", counted());
+        std::thread::sleep(Duration::from_millis(10));
+    }
     cluster.stop().unwrap();
     web.stop();
 }

@@ -20,7 +20,8 @@ const FACTOR: usize = 4;
 /// Room of decoders that know before they allocate how much there is: some names, addresses and an error message.
 const SMALL: Limit = Limit { factor: FACTOR, room: 4 << 10 };
 
-/// Room of what [`nimbus_model::coding`] reads: a list of the longest lane, whose entries are wide in memory even when they say little.
+/// Room of what [`nimbus_model::coding`] reads: a list of the longest lane, whose entries are wide in memory even when they
+/// say little.
 const CODED: Limit = Limit { factor: FACTOR, room: Allowance::MESSAGE.room };
 
 /// A message of a client becomes a tree of JSON values before anything is known about it. Its length, its values and the
@@ -31,7 +32,7 @@ const JSON: Limit = Limit { factor: FACTOR, room: 2 << 20 };
 /// characters takes up to a hundred bytes while it is read; the length of a world file is limited.
 const TRUSTED_TEXT: Limit = Limit { factor: 160, room: 64 << 10 };
 
-/// A world file may say `repeat`, and a short one stands for up to a hundred thousand bodies.
+/// A world file may say `repeat`, and a short one stands for up to two hundred thousand bodies.
 const WORLD: Limit = Limit { factor: 160, room: 128 << 20 };
 
 /// Room of a whole server: places that the engine keeps for bodies that are gone.

@@ -108,6 +108,13 @@ mod tests {
     }
 
     #[test]
+    fn lists_that_grow_one_after_the_other_do_not_pay_for_each_others_moves() {
+        let list = vec![Some(u64::MAX); 100_000];
+        let lists = vec![list; 8];
+        assert_eq!(read(&write(&lists)), Ok(lists));
+    }
+
+    #[test]
     fn lists_in_lists_without_end_are_refused() {
         let nest = |depth: usize| {
             let shell = |inner| Shape::Compound { parts: vec![(Pose::IDENTITY, inner)] };
