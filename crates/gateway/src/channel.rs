@@ -33,10 +33,15 @@ const ENTER_SHARE: f32 = 0.5;
 const LOOKS_EVERY: u32 = 5;
 /// A body whose last word is older is taken to have stopped, ticks: its server is late, and guessing on would not help.
 const GUESS_TICKS_MAX: u64 = 8;
-/// A client that reads too slowly is sent this share of what it asked for at the least.
+/// A client that reads too slowly is sent this share of what it usually is at the least.
 const SHARE_MIN: f32 = 1.0 / 16.0;
-/// When it keeps up again, it gets this share of what it asked for more with every send.
+/// When it keeps up again, it gets this share of that more with every send.
 const SHARE_STEP: f32 = 1.0 / 64.0;
+/// Whatever clients are sent, it is taken to be worth so much, so that a quiet world does not make anybody seem slow. Nobody
+/// is sent less for being slow either: with nothing sent, nothing would show that it keeps up again. Bytes a second.
+const USUAL_MIN: f32 = 4096.0;
+/// How much of what is usual is left after a send that took less, so that a moment of rest does not count for much.
+const USUAL_LASTS: f32 = 0.99;
 
 /// A body that clients have been shown.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +83,9 @@ pub(crate) struct Channel {
     body_bytes: f32,
     /// What a send costs lately, bytes.
     send_bytes: f32,
-    /// The share of the budget that the client can take, where it reads too slowly for all of it.
+    /// What clients that keep up are sent, bytes a second.
+    usual: f32,
+    /// The share of that which the client can take, where it reads too slowly for all of it.
     share: f32,
 }
 
@@ -110,6 +117,7 @@ impl Channel {
             credit: 0.0,
             body_bytes: if watch.packed { PACKED_BYTES } else { STATE_BYTES },
             send_bytes: 0.0,
+            usual: USUAL_MIN,
             share: 1.0,
         }
     }
@@ -135,12 +143,12 @@ impl Channel {
         self.shown.len()
     }
 
-    /// Bytes a second that its clients are sent lately, or would be if they kept up.
+    /// Bytes a second that its clients are sent, or would be if they kept up.
     pub(crate) fn bytes_per_s(&self) -> f32 {
-        self.send_bytes * self.watch.hz as f32 / self.share
+        self.usual
     }
 
-    /// The share of the budget that its client can take.
+    /// The share of that which its client can take.
     pub(crate) fn share(&self) -> f32 {
         self.share
     }
@@ -171,7 +179,7 @@ impl Channel {
         (self.watch, self.eye, self.owes) = (watch, Eye::new(&watch), true);
     }
 
-    /// Its client reads too slowly: it gets half as much.
+    /// Its client reads too slowly: it gets half as much. That is half of what there was to say, however much it asked for.
     pub(crate) fn slow_down(&mut self) {
         self.share = (0.5 * self.share).max(SHARE_MIN);
     }
@@ -213,10 +221,12 @@ impl Channel {
         begins || (!paused && (now.0 + number).is_multiple_of(every))
     }
 
-    /// Sends what is due to every client of the channel.
-    pub(crate) fn send(&mut self, scenery: &Scenery<'_>, out: &mut Vec<(ClientId, Message)>) {
+    /// Sends what is due to every client of the channel. Gives who got a picture, and how many bytes that took.
+    pub(crate) fn send(&mut self, scenery: &Scenery<'_>, out: &mut Vec<(ClientId, Message)>) -> Vec<(ClientId, usize)> {
         self.sends += 1;
-        let per_send = self.share * self.watch.kbit as f32 * 125.0 / self.watch.hz.max(1) as f32;
+        let hz = self.watch.hz.max(1) as f32;
+        let asked = self.watch.kbit as f32 * 125.0;
+        let per_send = if self.share < 1.0 { asked.min((self.share * self.usual).max(USUAL_MIN)) } else { asked } / hz;
         self.credit = (self.credit + per_send).min(SAVED_SENDS * per_send);
         let mut messages: Vec<Message> = Vec::new();
         self.tell_gone(&mut messages);
@@ -232,12 +242,21 @@ impl Channel {
         }
         self.tell_states(scenery, out);
         self.send_bytes += LEARNS * (credit - self.credit - self.send_bytes);
-        for client in std::mem::take(&mut self.joining) {
-            let mut picture: Vec<Message> = scenery.stream.shapes().collect();
-            self.picture(scenery, &mut picture);
-            out.extend(picture.into_iter().map(|message| (client, message)));
-            self.members.push(Member { client, synced: false });
+        if self.share == 1.0 {
+            self.usual = (self.send_bytes * hz).max(USUAL_LASTS * self.usual).max(USUAL_MIN);
         }
+        let joining = std::mem::take(&mut self.joining);
+        joining.into_iter().map(|client| (client, self.let_in(client, scenery, out))).collect()
+    }
+
+    /// Shows everything to a client that has seen nothing. Gives how many bytes that takes.
+    fn let_in(&mut self, client: ClientId, scenery: &Scenery<'_>, out: &mut Vec<(ClientId, Message)>) -> usize {
+        let mut picture: Vec<Message> = scenery.stream.shapes().collect();
+        self.picture(scenery, &mut picture);
+        let bytes = picture.iter().map(Message::size).sum();
+        out.extend(picture.into_iter().map(|message| (client, message)));
+        self.members.push(Member { client, synced: false });
+        bytes
     }
 
     fn tell_gone(&mut self, messages: &mut Vec<Message>) {

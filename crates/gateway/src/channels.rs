@@ -18,10 +18,8 @@ const LATE_S: f32 = 0.5;
 const IN_TIME_S: f32 = 0.1;
 /// One for which so much waits is let go. Seconds.
 const HOPELESS_S: f32 = 2.0;
-/// Bytes that may always wait: a picture, and what the transport takes at once.
+/// Bytes that may always wait: what the transport takes at once.
 const ALWAYS_BYTES: usize = 64 << 10;
-/// Whatever a client is sent, it is taken to be worth so much, so that a quiet world does not make anybody seem slow.
-const BYTES_PER_S_MIN: f32 = 4096.0;
 /// Sends between two looks at what waits for a client, so that a change shows before the next.
 const PATIENCE: u32 = 10;
 
@@ -31,6 +29,8 @@ struct Place {
     channel: u64,
     /// Sends left before it is judged again.
     patience: u32,
+    /// Bytes of the picture that it was sent and may not have taken yet.
+    picture: usize,
 }
 
 /// What a gateway shows to clients that watch.
@@ -59,7 +59,7 @@ impl Channels {
                     self.open(channel)
                 }
             };
-            self.places.insert(client, Place { channel: number, patience: PATIENCE });
+            self.places.insert(client, Place { channel: number, patience: PATIENCE, picture: 0 });
             return;
         };
         if let Some(channel) = self.own(client, place) {
@@ -82,7 +82,10 @@ impl Channels {
     pub(crate) fn waits(&mut self, client: ClientId, bytes: usize) -> bool {
         let Some(place) = self.places.get_mut(&client) else { return true };
         let Some(channel) = self.by_number.get(&place.channel) else { return true };
-        let seconds = bytes.saturating_sub(ALWAYS_BYTES) as f32 / channel.bytes_per_s().max(BYTES_PER_S_MIN);
+        if bytes <= ALWAYS_BYTES {
+            place.picture = 0;
+        }
+        let seconds = bytes.saturating_sub(ALWAYS_BYTES + place.picture) as f32 / channel.bytes_per_s();
         if seconds > HOPELESS_S {
             return false;
         }
@@ -133,7 +136,9 @@ impl Channels {
     pub(crate) fn send(&mut self, scenery: &Scenery<'_>, out: &mut Vec<(ClientId, Message)>) {
         for (number, channel) in &mut self.by_number {
             if channel.is_due(*number, scenery) {
-                channel.send(scenery, out);
+                for (client, bytes) in channel.send(scenery, out) {
+                    self.places.entry(client).and_modify(|place| place.picture = bytes);
+                }
             }
         }
     }

@@ -1,12 +1,17 @@
-//! What waits to be sent to one client. Bounded in bytes: a client that does not read is let go.
+//! What waits to be sent to one client. Bounded in bytes and in time: a client that does not read is let go.
 
 use nimbus_gateway::Message;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
 /// Bytes that may wait for one client. A first picture of 100,000 bodies is 5 MB.
 pub const BACKLOG_BYTES_MAX: usize = 16 << 20;
+
+/// How long something may wait for a client while nothing leaves. Long enough for the largest message, half a megabyte, over
+/// 300 kbit/s, and for a line that is dead for a while; a client that comes back later connects again by itself.
+pub const STANDSTILL_MAX: Duration = Duration::from_secs(15);
 
 /// What a message costs beyond its bytes, so that empty messages are bounded too.
 const MESSAGE_OVERHEAD: usize = 64;
@@ -15,6 +20,10 @@ const MESSAGE_OVERHEAD: usize = 64;
 pub(crate) struct ClientQueue {
     messages: mpsc::UnboundedSender<Message>,
     backlog: Arc<AtomicUsize>,
+    /// Messages that have left, as the socket counts them.
+    left: Arc<AtomicUsize>,
+    /// How many had left when that was looked at, and since when it is so many.
+    looked: Option<(usize, Duration)>,
     close: oneshot::Sender<String>,
 }
 
@@ -22,6 +31,7 @@ pub(crate) struct ClientQueue {
 pub struct ClientEnd {
     messages: mpsc::UnboundedReceiver<Message>,
     backlog: Arc<AtomicUsize>,
+    left: Arc<AtomicUsize>,
     closed: oneshot::Receiver<String>,
 }
 
@@ -38,10 +48,10 @@ pub enum Next {
 pub(crate) fn client_queue() -> (ClientQueue, ClientEnd) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let (close, closed) = oneshot::channel();
-    let backlog = Arc::new(AtomicUsize::new(0));
+    let (backlog, left) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
     (
-        ClientQueue { messages: sender, backlog: backlog.clone(), close },
-        ClientEnd { messages: receiver, backlog, closed },
+        ClientQueue { messages: sender, backlog: backlog.clone(), left: left.clone(), looked: None, close },
+        ClientEnd { messages: receiver, backlog, left, closed },
     )
 }
 
@@ -60,6 +70,16 @@ impl ClientQueue {
     /// Bytes that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.backlog.load(Ordering::Relaxed)
+    }
+
+    /// Whether something waits and nothing has left for too long. Has to be asked now and then to notice.
+    pub(crate) fn stands_still(&mut self, now: Duration) -> bool {
+        let left = self.left.load(Ordering::Relaxed);
+        let (_, since) = match self.looked {
+            Some(looked) if looked.0 == left && self.waiting() > 0 => looked,
+            _ => *self.looked.insert((left, now)),
+        };
+        now.saturating_sub(since) > STANDSTILL_MAX
     }
 
     /// Ends the connection, whatever still waits.
@@ -95,6 +115,7 @@ impl ClientEnd {
     /// A message has left.
     pub fn sent(&self, message: &Message) {
         self.backlog.fetch_sub(cost(message), Ordering::Relaxed);
+        self.left.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -125,6 +146,25 @@ mod tests {
             end.sent(&first);
         }
         assert!(queue.push(first));
+    }
+
+    #[test]
+    fn who_takes_nothing_is_noticed_and_who_is_slow_or_has_nothing_to_read_is_not() {
+        let (mut queue, mut end) = client_queue();
+        let at = |seconds: u64| Duration::from_secs(1_000 + seconds);
+        assert!(!queue.stands_still(at(0)));
+        assert!(!queue.stands_still(at(100)), "nothing was sent");
+        assert!(queue.push(Message::Text("one".into())) && queue.push(Message::Text("two".into())));
+        assert!(!queue.stands_still(at(110)));
+        let Next::Message(one) = block_on(end.next()) else { panic!("nothing came") };
+        end.sent(&one);
+        assert!(!queue.stands_still(at(120)), "one has left");
+        assert!(!queue.stands_still(at(135)));
+        assert!(queue.stands_still(at(136)), "the other waits");
+        let Next::Message(two) = block_on(end.next()) else { panic!("nothing came") };
+        end.sent(&two);
+        assert!(!queue.stands_still(at(137)));
+        assert!(!queue.stands_still(at(1_000)));
     }
 
     #[test]

@@ -108,6 +108,7 @@ impl GatewayThread {
             self.lives = lives;
             if news || time.now() >= stats_at {
                 stats_at = time.now() + STATS_EVERY;
+                self.let_go(time.now());
                 self.gateway.set_stats(self.board.world_stats());
                 let (paused, speed) = time.shown();
                 if news || paused || speed < 1.0 {
@@ -204,6 +205,19 @@ impl GatewayThread {
             reading.bytes_sent += bytes;
             reading.clients_too_slow += too_slow;
         });
+    }
+
+    /// Ends connections to clients that have read nothing for long.
+    fn let_go(&mut self, now: Duration) {
+        let still = self.queues.iter_mut().filter_map(|(client, queue)| queue.stands_still(now).then_some(*client));
+        let still: Vec<ClientId> = still.collect();
+        if !still.is_empty() {
+            self.board.write_gateway(|reading| reading.clients_too_slow += still.len() as u64);
+        }
+        for client in still {
+            self.gateway.disconnect(client);
+            self.close(client, "you read too slowly: nothing was taken for a long time".to_owned());
+        }
     }
 
     fn close(&mut self, client: ClientId, reason: String) {

@@ -46,7 +46,7 @@ pub mod timeline;
 mod viewer;
 
 pub use board::{Board, GatewayReading};
-pub use client_queue::{BACKLOG_BYTES_MAX, ClientEnd, Next};
+pub use client_queue::{BACKLOG_BYTES_MAX, ClientEnd, Next, STANDSTILL_MAX};
 pub use clock::Clock;
 pub use doors::{Closed, Doors};
 pub use embedded::{BuildScene, ClusterHandle, EmbeddedCluster, EmbeddedConfig, Scenes};

@@ -206,6 +206,73 @@ fn who_reads_slowly_is_sent_less_and_disturbs_nobody() {
     row.check(quick);
 }
 
+/// What waits for a client whose line takes so many bytes a tick.
+struct Line {
+    client: ClientId,
+    per_tick: usize,
+    waiting: usize,
+}
+
+impl Line {
+    fn new(client: ClientId, kbit: usize) -> Line {
+        Line { client, per_tick: kbit * 1000 / 8 / 60, waiting: 0 }
+    }
+
+    /// Lets ticks pass; gives what waited for the client at the most.
+    fn run(&mut self, row: &mut Row, ticks: u64, moving: bool) -> usize {
+        let mut most = 0;
+        for _ in 0..ticks {
+            row.stage.sent.remove(&self.client);
+            row.run(1, moving);
+            if let Some(bytes) = row.stage.sent.get(&self.client) {
+                self.waiting += bytes;
+                row.stage.gateway.waits(self.client, self.waiting);
+            }
+            most = most.max(self.waiting);
+            self.waiting = self.waiting.saturating_sub(self.per_tick);
+        }
+        most
+    }
+}
+
+#[test]
+fn a_picture_may_take_its_time() {
+    let mut row = Row::new(4_000);
+    let watch = Watch { kbit: 5_000, ..around(0.0, 5_000.0, true) };
+    row.watch(1, watch);
+    row.run(600, false);
+    let late = row.watch(2, watch);
+    let mut line = Line::new(late, 1_000);
+    let most = line.run(&mut row, 600, false);
+    assert!(most > 150_000, "all comes at once to who joins a view: {most} bytes");
+    assert_eq!(row.stage.closed, []);
+    assert_eq!(row.seen(late).len(), 4_000);
+    assert_eq!(row.stage.gateway.views().0, 1, "it keeps up, so it shares the view");
+}
+
+#[test]
+fn who_asks_for_far_more_than_there_is_to_say_is_sent_less_too() {
+    let mut row = Row::new(400);
+    let client = row.watch(1, Watch { kbit: 100_000, hz: 60, ..around(0.0, 500.0, false) });
+    row.run(600, true);
+    row.stage.sent.clear();
+    row.run(60, true);
+    let kbit = row.stage.sent[&client] * 8 / 1000;
+    // Half of what there is to say passes through the line, and a two-hundredth of what was asked for.
+    let mut line = Line::new(client, kbit / 2);
+    line.run(&mut row, 1_200, true);
+    assert_eq!(row.stage.closed, []);
+    let waited = line.run(&mut row, 1_200, true);
+    let seconds = (waited * 8) as f32 / 1000.0 / (kbit / 2) as f32;
+    assert!(seconds < 3.0, "the picture is {seconds} s late over {} kbit/s", kbit / 2);
+    line.per_tick = usize::MAX;
+    line.run(&mut row, 600, true);
+    row.stage.sent.clear();
+    row.run(60, true);
+    assert!(row.stage.sent[&client] * 8 / 1000 > kbit * 9 / 10, "it keeps up again");
+    row.check(client);
+}
+
 #[test]
 fn who_is_thrown_out_is_shown_nothing_more() {
     let mut row = Row::new(20);
