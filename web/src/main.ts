@@ -11,6 +11,7 @@ import {
   type OverlayName,
   PROTOCOL_VERSION,
   RoundTrip,
+  Tickets,
 } from "@nimbus/client";
 import { Vector3 } from "three";
 import { BreachList } from "./breach_list";
@@ -73,11 +74,11 @@ let subscription = -1;
 /** The number of the command that said last where we look. */
 let watching = -1;
 
-/** What lets us in, where a token is needed; each is good once, and the gateway gives us the next. */
-let ticket = new URLSearchParams(location.search).get("token");
+/** What lets us in the next time, where a token is needed; the first is in the address. */
+const tickets = new Tickets();
 /** What we may do, as the gateway said. */
 let role = "";
-const gateways = new Gateways([gatewayUrl()], () => ticket);
+const gateways = new Gateways([gatewayUrl()], (round) => tickets.pick(round) ?? query.get("token"));
 gateways.learn(listedGateways(location.search));
 gateways.isWatched = lowBandwidth.isOn;
 const connection = new Link(gateways, {
@@ -270,7 +271,7 @@ function show(message: Inbound): void {
       probe.answered(message.seq ?? null, message.age, message.answers);
       break;
     case "ticket":
-      ticket = message.token;
+      tickets.add(message.token);
       break;
     case "world":
       loadedAt = performance.now();

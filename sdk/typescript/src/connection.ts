@@ -33,7 +33,7 @@ export interface Options extends SessionOptions {
   token?: string;
   /** Other gateways of the same world, to move to when one dies. */
   gateways?: string[];
-  /** How long to wait for the first picture, ms. */
+  /** How long `connect` waits at most for each gateway to tell of a world, ms. */
   attemptMs?: number;
 }
 
@@ -43,12 +43,15 @@ export class Connection {
   private readonly link: Link;
   private wasLive = false;
   private failed = 0;
-  private opened: (() => void) | null = null;
-  private refused: ((error: Error) => void) | null = null;
+  /** Who waits for the first world; null once it is there. */
+  private opening: { resolve(): void; reject(error: Error): void } | null = null;
+  private attemptTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly attemptMs: number;
 
   private constructor(url: string, options: Options) {
     this.session = new Session(options);
-    const token = (): string | null => this.session.ticket ?? options.token ?? null;
+    this.attemptMs = options.attemptMs ?? 10_000;
+    const token = (round: number): string | null => this.session.tickets.pick(round) ?? options.token ?? null;
     this.link = new Link(new Gateways([url, ...(options.gateways ?? [])], token), {
       text: (text) => this.text(text),
       binary: (bytes) => this.session.handleBinary(bytes, this.now()),
@@ -63,23 +66,7 @@ export class Connection {
   static connect(url: string, options: Options = {}): Promise<Connection> {
     const connection = new Connection(url, options);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => connection.refused?.(new Error(`${connection.gateway} showed no world in time`)),
-        options.attemptMs ?? 10_000,
-      );
-      const settle = (): void => {
-        clearTimeout(timer);
-        connection.opened = connection.refused = null;
-      };
-      connection.opened = () => {
-        settle();
-        resolve(connection);
-      };
-      connection.refused = (error) => {
-        settle();
-        connection.close();
-        reject(error);
-      };
+      connection.opening = { resolve: () => resolve(connection), reject };
       connection.link.open();
     });
   }
@@ -192,15 +179,18 @@ export class Connection {
   /**
    * Sees what a view shows from now on, within a budget of bytes, and nothing else; also at every gateway that follows. To be
    * said again whenever the eye moves. What goes out of sight is told with the event `out-of-sight`.
+   *
+   * Said while no gateway has us it fails as `lost`, and the next gateway is asked for it. When it is refused, the view before it
+   * remains.
    */
   async watch(watch: Watch): Promise<void> {
-    this.link.gateways.isWatched = true;
     await this.command({ type: "watch", ...watch });
   }
 
   /**
    * Is told of these touches from now on with the event `touched`, also by every gateway that follows; of none with `[]`. A
-   * touch that began before is told of when it ends.
+   * touch that began before is told of when it ends. Said while no gateway has us it fails as `lost`, and the next gateway is
+   * asked for it.
    */
   async touches(of: TouchesOf): Promise<void> {
     await this.command({ type: "touches", of });
@@ -242,6 +232,7 @@ export class Connection {
   /** Ends it. */
   close(): void {
     if (this.link.state.kind === "closed") return;
+    clearTimeout(this.attemptTimer);
     this.link.close();
     this.session.closed("closed by this program");
   }
@@ -260,14 +251,34 @@ export class Connection {
       for (const command of this.session.subscription()) void this.command(command).catch(() => undefined);
     }
     if (message?.type === "gateways") this.link.gateways.learn(message.at);
-    if (message?.type === "world") this.opened?.();
+    if (message?.type !== "world") return;
+    clearTimeout(this.attemptTimer);
+    this.opening?.resolve();
+    this.opening = null;
   }
 
   private changed(state: LinkState): void {
-    if (state.kind !== "lost") return;
+    if (state.kind === "connecting") this.dialling();
+    if (state.kind === "lost") this.lost(state.reason);
+  }
+
+  /** Another gateway is tried. */
+  private dialling(): void {
+    this.link.gateways.isWatched = this.session.isWatching;
+    clearTimeout(this.attemptTimer);
+    if (!this.opening) return;
+    this.attemptTimer = setTimeout(() => this.link.lose(`${this.gateway} showed no world in time`), this.attemptMs);
+  }
+
+  private lost(reason: string): void {
+    clearTimeout(this.attemptTimer);
     this.failed++;
-    if (this.wasLive) this.session.lost(state.reason);
+    if (this.wasLive) this.session.lost(reason);
     this.wasLive = false;
-    if (this.failed >= this.link.gateways.count) this.refused?.(new Error(`no gateway lets us in: ${state.reason || "no answer"}`));
+    if (!this.opening || this.failed < this.link.gateways.count) return;
+    const { reject } = this.opening;
+    this.opening = null;
+    this.close();
+    reject(new Error(`no gateway lets us in: ${reason || "no answer"}`));
   }
 }

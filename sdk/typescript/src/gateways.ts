@@ -22,8 +22,8 @@ export class Gateways {
   constructor(
     /** `ws://host:port/ws`, the first of them first. */
     addresses: readonly string[],
-    /** Asked before every attempt: a token is good only once. */
-    private readonly token: () => string | null = () => null,
+    /** Asked before every attempt, because a token is good only once; `round` counts how often all have failed. */
+    private readonly token: (round: number) => string | null = () => null,
     private readonly random: () => number = Math.random,
   ) {
     if (addresses.length === 0) throw new RangeError("a client needs the address of a gateway");
@@ -63,7 +63,9 @@ export class Gateways {
   /** What to open for it. */
   url(): string {
     const url = new URL(this.current);
-    const token = this.token();
+    // The first failure is the loss of the gateway that we had.
+    const round = Math.floor(Math.max(0, this.failures - 1) / this.addresses.length);
+    const token = this.token(round);
     if (token !== null) url.searchParams.set("token", token);
     if (this.isWatched) url.searchParams.set("bodies", "watched");
     return url.href;

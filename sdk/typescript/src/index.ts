@@ -12,3 +12,4 @@ export * from "./replicas.js";
 export * from "./round_trip.js";
 export * from "./session.js";
 export * from "./stream/decoder.js";
+export * from "./tickets.js";

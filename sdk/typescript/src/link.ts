@@ -101,7 +101,8 @@ export class Link {
     this.enter({ kind: "closed" });
   }
 
-  private lose(reason: string): void {
+  /** Gives this gateway up, as if it had broken off, and goes on with the next. */
+  lose(reason: string): void {
     this.abandon();
     const pause = Math.round(this.gateways.next(this.state.kind === "live" ? Date.now() - this.liveSince : null));
     this.failed = true;

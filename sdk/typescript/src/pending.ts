@@ -1,5 +1,7 @@
 /** Commands and questions that wait for their answers, by number. */
 
+import type { Command } from "./protocol.js";
+
 /** What came of something that was asked: `refused` with a reason, or why there is no answer. */
 export class AskError extends Error {
   constructor(
@@ -16,6 +18,7 @@ export class AskError extends Error {
 }
 
 interface Waiter {
+  command: Command;
   until: number;
   resolve: (answer: unknown) => void;
   reject: (error: AskError) => void;
@@ -36,22 +39,22 @@ export class Pending {
   }
 
   /** Waits for the answer to what was asked under this number. */
-  wait(seq: number, until: number): Promise<unknown> {
-    return new Promise((resolve, reject) => this.waiting.set(seq, { until, resolve, reject }));
+  wait(seq: number, command: Command, until: number): Promise<unknown> {
+    return new Promise((resolve, reject) => this.waiting.set(seq, { command, until, resolve, reject }));
   }
 
-  /** An answer came; false when nobody waits for it. */
-  answer(seq: number | null | undefined, answer: unknown): boolean {
+  /** An answer came. Returns to what; null when nobody waits for it. */
+  answer(seq: number | null | undefined, answer: unknown): Command | null {
     const waiter = this.take(seq);
     waiter?.resolve(answer);
-    return waiter !== undefined;
+    return waiter?.command ?? null;
   }
 
-  /** It was refused; false when nobody waits for it. */
-  refuse(seq: number | null | undefined, reason: string): boolean {
+  /** Something was refused. Returns what; null when nobody waits for it. */
+  refuse(seq: number | null | undefined, reason: string): Command | null {
     const waiter = this.take(seq);
     waiter?.reject(new AskError("refused", reason));
-    return waiter !== undefined;
+    return waiter?.command ?? null;
   }
 
   /** Gives up what has waited for too long. */

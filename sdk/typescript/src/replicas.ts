@@ -21,6 +21,11 @@ const QUANTUM = 1 / 32767;
 const SERVERS_APART_TICKS = 3;
 /** States farther apart than this say nothing about the velocity, ticks. */
 const VELOCITY_TICKS_MAX = 30;
+/**
+ * A body that is told of every so many ticks is waited for this many times as long. Where more moves than there are bytes for,
+ * the next word of it comes about as late as the last one did.
+ */
+const GAPS_WAITED = 2;
 /** How long it takes to lead a body back to where it really is, ticks. */
 const CORRECTION_TICKS = 7;
 /** A body that is farther from where it really is jumps there, metres. */
@@ -30,8 +35,10 @@ const JUMP = 5;
 const KNOWN = 0;
 /** Ends where the last velocities take the body. */
 const GUESS = 1;
-/** Starts where the body was shown and ends where it will be. */
+/** Starts where the body was shown and ends where it probably will be. */
 const CORRECTION = 2;
+/** Starts where the body was shown and ends where it lies. */
+const BACK = 3;
 
 /** Told about bodies that come and go, after the replica is written and before it is erased. */
 export interface ReplicaListener {
@@ -76,6 +83,8 @@ export class Replicas implements BodySink {
   /** The newest state of each body, and its tick. */
   newest = new Float32Array(0);
   newestTick = new Float64Array(0);
+  /** Ticks between the last two states of each body, as far as they say anything about its velocity. */
+  private gap = new Uint8Array(0);
   private line = new Uint8Array(0);
   /** What bends a line, three to a body, m a tick and tick. */
   private bend = new Float32Array(0);
@@ -143,7 +152,7 @@ export class Replicas implements BodySink {
       for (let k = 0; k < 4; k++) this.newest[o + 4 + k] = floats[q + k];
       for (let k = 0; k < POSE_STRIDE; k++) this.from[o + k] = this.to[o + k] = this.newest[o + k];
       this.fromTick[slot] = this.toTick[slot] = this.newestTick[slot] = this.latestTick;
-      this.resting[slot] = 0;
+      this.resting[slot] = this.gap[slot] = 0;
       this.straight(slot, KNOWN);
       this.activate(slot);
       this.listener.created(slot);
@@ -232,7 +241,7 @@ export class Replicas implements BodySink {
     for (let i = 0; i < this.activeCount; i++) {
       const slot = active[i];
       while (head >= toTick[slot] && queue.count(slot) > 0) this.shift(slot);
-      if (line[slot] === GUESS && this.rests(slot)) this.leadBack(slot);
+      if ((line[slot] === GUESS || line[slot] === CORRECTION) && this.rests(slot)) this.leadBack(slot);
       else if (line[slot] === KNOWN && head > toTick[slot] && !this.rests(slot)) this.guess(slot);
     }
   }
@@ -250,9 +259,13 @@ export class Replicas implements BodySink {
     return this.head <= start ? 0 : (this.head - start) / (end - start);
   }
 
-  /** Takes the entry at `index` out of the active list by moving the last one there; a guess stays until it is known. */
+  /**
+   * Takes the entry at `index` out of the active list by moving the last one there. A body whose line ends where it was only
+   * thought to go stays, because it may have to be led back.
+   */
   settle(index: number): void {
-    if (this.line[this.active[index]] === GUESS) return;
+    const line = this.line[this.active[index]];
+    if (line === GUESS || line === CORRECTION) return;
     this.takeOut(index);
   }
 
@@ -335,9 +348,10 @@ export class Replicas implements BodySink {
     if (!justWaits) for (let k = 0; k < POSE_STRIDE; k++) before[k] = newest[o + k];
     for (let k = 0; k < POSE_STRIDE; k++) newest[o + k] = pose[k];
     newestTick[slot] = tick;
+    if (tick > known) this.gap[slot] = Math.min(tick - known, VELOCITY_TICKS_MAX);
     if (justWaits && !this.queue.isFull(slot)) this.queue.push(slot, tick, newest, o);
     else if (tick === known) this.replaceLast(slot, o);
-    else if (this.head <= tick && this.isTrue(slot, rested > known)) this.append(slot, o, before, known, rested, tick);
+    else if (this.head <= tick && this.isTrue(slot, rested)) this.append(slot, o, before, known, rested, tick);
     else this.correct(slot, o, before, rested, tick);
     if (this.activeAt[slot] === 0) this.activate(slot);
   }
@@ -370,10 +384,10 @@ export class Replicas implements BodySink {
     for (let k = 0; k < 3; k++) this.bend[slot * 3 + k] = 0;
   }
 
-  /** True when the body is shown where it was known to be, also after it was led back there and lay still. */
-  private isTrue(slot: number, hasRested: boolean): boolean {
+  /** True when the body is shown where it was known to be until tick `rested`, also after it was led back there. */
+  private isTrue(slot: number, rested: number): boolean {
     const line = this.line[slot];
-    return line === KNOWN || (line === CORRECTION && hasRested && this.head >= this.toTick[slot]);
+    return this.head <= rested && (line === KNOWN || (line === BACK && this.head >= this.toTick[slot]));
   }
 
   /** Another state of the same tick. */
@@ -401,8 +415,12 @@ export class Replicas implements BodySink {
     this.fall.bend(this.bend, slot * 3, first, toTick[slot] - fromTick[slot], earlier, 0, from, o, to, o);
   }
 
+  /** True when the body lies where its newest state says. */
   private rests(slot: number): boolean {
-    return this.isSparse ? this.resting[slot] === 1 : this.newestTick[slot] < this.heardTick - SERVERS_APART_TICKS;
+    // A gateway does not repeat where a body is while that cannot be told from where it was said to be. So one that went on by
+    // itself for as long as it may, without a word, is where it was told of last.
+    const usual = this.isSparse ? Math.max(this.extrapolationTicks, this.gap[slot] * GAPS_WAITED) : 0;
+    return this.resting[slot] === 1 || this.heardTick - this.newestTick[slot] > Math.max(SERVERS_APART_TICKS, usual);
   }
 
   /** Goes on with the velocities of the line that has ended. */
@@ -421,7 +439,7 @@ export class Replicas implements BodySink {
     this.straight(slot, GUESS);
   }
 
-  /** It was guessed that the body goes on, but it lies still. */
+  /** It was thought that the body goes on, but it lies still. */
   private leadBack(slot: number): void {
     const o = slot * POSE_STRIDE;
     this.shown(slot, this.scratch);
@@ -431,7 +449,7 @@ export class Replicas implements BodySink {
     }
     this.fromTick[slot] = this.head;
     this.toTick[slot] = this.head + CORRECTION_TICKS;
-    this.straight(slot, CORRECTION);
+    this.straight(slot, BACK);
   }
 
   /**
@@ -496,6 +514,7 @@ export class Replicas implements BodySink {
     this.toTick = grown(this.toTick, capacity);
     this.newest = grown(this.newest, capacity * POSE_STRIDE);
     this.newestTick = grown(this.newestTick, capacity);
+    this.gap = grown(this.gap, capacity);
     this.line = grown(this.line, capacity);
     this.bend = grown(this.bend, capacity * 3);
     this.resting = grown(this.resting, capacity);

@@ -3,6 +3,7 @@
  * awaited, what happened. It has no socket and no clock; `now` is milliseconds from any fixed point.
  */
 
+import { Choice } from "./choice.js";
 import { Events } from "./events.js";
 import { AskError, Pending } from "./pending.js";
 import { PLAYBACK, type PlaybackOptions, Playhead } from "./playhead.js";
@@ -25,6 +26,7 @@ import {
 } from "./protocol.js";
 import { POSE_STRIDE } from "./pose.js";
 import { Replicas } from "./replicas.js";
+import { Tickets } from "./tickets.js";
 
 /** Figures may be of a tick whose states are still on their way, by so many ticks. */
 export const STATES_BEHIND_TICKS = 10;
@@ -69,8 +71,8 @@ export class Session {
   world = "";
   tickHz = 60;
   role = "";
-  /** What opens the door the next time, where the gateway asks for tokens; each is good once. */
-  ticket: string | null = null;
+  /** What opens the door the next time, where the gateway asks for tokens. */
+  readonly tickets = new Tickets();
   breaches: Breach[] = [];
   /** Takes auras, clusters and journeys, for whoever chose to be told of them. */
   seams: SeamSink | undefined;
@@ -80,9 +82,9 @@ export class Session {
   isLive = false;
   private overlays: OverlayName[] = [];
   /** Where it looks, once it has said so. */
-  private watch: Command | null = null;
+  private readonly watch = new Choice();
   /** Whose touches it wants to hear of, once it has said so. */
-  private touches: Command | null = null;
+  private readonly touches = new Choice();
   private sequence = 0;
   private readonly patienceMs: number;
   private readonly playback: PlaybackOptions;
@@ -138,17 +140,17 @@ export class Session {
     this.events.push({ type: "closed", reason });
   }
 
-  /** Makes the text of a command and waits for its answer from now on. */
+  /**
+   * Makes the text of a command and waits for its answer from now on. Where it looks and whose touches it hears of is remembered
+   * for the next gateway also when this throws.
+   */
   ask(command: Command, now: number): { text: string; answer: Promise<unknown> } {
+    if (command.type === "watch") this.watch.say(command);
+    if (command.type === "touches") this.touches.say(command.of.length > 0 ? command : null);
     if (!this.isLive) throw new AskError("lost", "there is no connection to a gateway");
     if (this.pending.isFull()) throw new AskError("too-many", "too many commands wait for their answers");
-    if (command.type === "watch") {
-      this.watch = command;
-      this.replicas.isSparse = true;
-    }
-    if (command.type === "touches") this.touches = command.of.length > 0 ? command : null;
     const seq = ++this.sequence;
-    return { text: JSON.stringify({ ...command, seq }), answer: this.pending.wait(seq, now + this.patienceMs) };
+    return { text: JSON.stringify({ ...command, seq }), answer: this.pending.wait(seq, command, now + this.patienceMs) };
   }
 
   /** Remembers what to be told on top of the bodies, for this gateway and those that follow. */
@@ -162,7 +164,12 @@ export class Session {
    */
   subscription(): Command[] {
     const overlays: Command[] = this.overlays.length > 0 ? [{ type: "overlays", on: this.overlays }] : [];
-    return [...overlays, ...[this.watch, this.touches].filter((command) => command !== null)];
+    return [...overlays, ...this.watch.commands(), ...this.touches.commands()];
+  }
+
+  /** True when another gateway need not tell of bodies before it is asked for a view, because it will be asked for a good one. */
+  get isWatching(): boolean {
+    return this.watch.granted !== null;
   }
 
   /** Moves what is shown on to this moment. */
@@ -210,12 +217,14 @@ export class Session {
     switch (message.type) {
       case "welcome":
         this.isLive = true;
+        // Whatever was said before, this gateway has not been told of a view.
+        this.replicas.isSparse = false;
         this.role = message.role ?? "";
         this.scenes = message.scenes;
         this.events.push({ type: "connected", client: message.client, role: this.role });
         break;
       case "ticket":
-        this.ticket = message.token;
+        this.tickets.add(message.token);
         break;
       case "world":
         this.era = message.era;
@@ -270,11 +279,19 @@ export class Session {
         this.pending.answer(message.seq, message);
         break;
       case "done":
-        this.pending.answer(message.seq, message.nid ?? null);
+        this.answered(this.pending.answer(message.seq, message.nid ?? null), true);
         break;
       case "refused":
-        this.pending.refuse(message.seq, message.reason);
+        this.answered(this.pending.refuse(message.seq, message.reason), false);
         break;
     }
+  }
+
+  private answered(command: Command | null, isGranted: boolean): void {
+    if (command?.type === "touches") this.touches.answered(command, isGranted);
+    if (command?.type !== "watch") return;
+    this.watch.answered(command, isGranted);
+    // The gateway says so before it leaves anything out.
+    if (isGranted) this.replicas.isSparse = true;
   }
 }

@@ -1,33 +1,6 @@
 import { afterEach, beforeEach, describe as group, expect, test, vi } from "vitest";
 import { describe, Gateways, Link, type LinkState } from "../src/index.js";
-
-class FakeSocket {
-  static readonly OPEN = 1;
-  static made: FakeSocket[] = [];
-  readyState = 1;
-  sent: string[] = [];
-  closed = false;
-  onmessage: ((event: { data: unknown }) => void) | null = null;
-  onclose: ((event: { reason: string }) => void) | null = null;
-  onerror: (() => void) | null = null;
-  constructor(readonly url: string) {
-    FakeSocket.made.push(this);
-  }
-  send(text: string): void {
-    this.sent.push(text);
-  }
-  close(): void {
-    this.closed = true;
-  }
-  hear(data: unknown): void {
-    this.onmessage?.({ data });
-  }
-  die(reason = ""): void {
-    this.onclose?.({ reason });
-  }
-}
-
-const newest = (): FakeSocket => FakeSocket.made[FakeSocket.made.length - 1];
+import { FakeSocket, newest } from "./fake_socket.js";
 
 function setup(): { connection: Link; states: LinkState[]; heard: unknown[] } {
   const states: LinkState[] = [];

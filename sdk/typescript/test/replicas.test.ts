@@ -208,6 +208,39 @@ describe("motion", () => {
     expect(drawn(replicas, 0)[0]).toBeCloseTo(10.5, 3);
   });
 
+  test("a body whose last state came late is led back", () => {
+    for (const settles of [false, true]) {
+      const { replicas, apply } = setup();
+      const advance = (head: number): void => {
+        replicas.advance(head);
+        for (let i = replicas.activeCount - 1; settles && i >= 0; i--) {
+          if (head >= replicas.toTick[replicas.active[i]]) replicas.settle(i);
+        }
+      };
+      apply(createMessage([at(0, 0), at(1, 0)]));
+      for (let tick = 1; tick <= 60; tick++) apply(stateMessage(tick, [at(0, tick / 10), at(1, tick / 10)]));
+      for (const head of [59.5, 60.5, 62]) advance(head);
+      expect(drawn(replicas, 0)[0]).toBeCloseTo(6.2, 4);
+      apply(stateMessage(61, [at(0, 6.1), at(1, 6.1)]));
+      for (let tick = 62; tick <= 91; tick++) {
+        apply(stateMessage(tick, [at(1, tick / 10)]));
+        if (tick > 62) advance(tick - 1);
+      }
+      expect(replicas.head).toBe(90);
+      expect(drawn(replicas, 0)[0]).toBeCloseTo(6.1, 4);
+      if (settles) expect([...replicas.active.subarray(0, replicas.activeCount)]).toEqual([1]);
+    }
+  });
+
+  test("a body that stays put until late states come does not jump", () => {
+    const { replicas, apply } = setup();
+    apply(createMessage([at(0, 5), at(1, 0)]));
+    for (let tick = 1; tick <= 100; tick++) apply(stateMessage(tick, [at(1, tick)]));
+    replicas.advance(100.5);
+    apply(stateMessage(101, [at(0, 5.4), at(1, 101)]));
+    expect(drawn(replicas, 0)[0]).toBeCloseTo(5, 4);
+  });
+
   test("an older state changes nothing; a second message of the same tick is taken", () => {
     const { replicas, apply } = setup();
     apply(createMessage([at(0, 0), at(1, 0)]));

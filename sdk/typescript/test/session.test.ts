@@ -57,14 +57,14 @@ describe("a session", () => {
 
   test("keeps what was chosen and the ticket for the next gateway", () => {
     const session = live();
-    expect([session.subscription(), session.ticket]).toEqual([[], null]);
+    expect([session.subscription(), session.tickets.pick(0)]).toEqual([[], null]);
     session.subscribe(["breaches"]);
     session.ask({ type: "watch", eye: [0, 2, 0], range: 50 }, 0).answer.catch(() => undefined);
     session.ask({ type: "touches", of: "everything" }, 0).answer.catch(() => undefined);
     session.handleText(JSON.stringify({ type: "ticket", token: "v1.t" }), 0);
     session.lost("it broke");
     live(session);
-    expect([session.subscription(), session.ticket]).toEqual([
+    expect([session.subscription(), session.tickets.pick(0)]).toEqual([
       [
         { type: "overlays", on: ["breaches"] },
         { type: "watch", eye: [0, 2, 0], range: 50 },
@@ -74,6 +74,24 @@ describe("a session", () => {
     ]);
     session.ask({ type: "touches", of: [] }, 0).answer.catch(() => undefined);
     expect(session.subscription().some(({ type }) => type === "touches")).toBe(false);
+  });
+
+  test("remembers what was chosen while nobody could be asked, and forgets what is refused", () => {
+    const session = live();
+    session.lost("it broke");
+    const all = { type: "touches", of: "everything" } as const;
+    expect(() => session.ask({ type: "watch", eye: [0, 2, 0], range: 0 }, 0)).toThrow(AskError);
+    expect(() => session.ask({ type: "touches", of: ["1.1"] }, 0)).toThrow(AskError);
+    expect(() => session.ask(all, 0)).toThrow(AskError);
+    live(session);
+    const said = session.subscription();
+    expect(said).toEqual([{ type: "watch", eye: [0, 2, 0], range: 0 }, all]);
+    for (const command of said) {
+      const { text, answer } = session.ask(command, 0);
+      answer.catch(() => undefined);
+      session.handleText(JSON.stringify({ type: "refused", seq: JSON.parse(text).seq, reason: "no" }), 0);
+    }
+    expect([session.subscription(), session.isWatching]).toEqual([[], false]);
   });
 
   test("tells of touches, and of those that nobody tells of", () => {
