@@ -12,7 +12,8 @@ use nimbus_wire::stream::{BodyState, STREAM_BODIES_MAX, StreamConfig, StreamEnco
 use std::sync::Arc;
 
 use crate::Message;
-use crate::interest::Eye;
+use crate::budget::Budget;
+use crate::interest::{Eye, LINGERS};
 use crate::replicas::{Replica, Replicas};
 use crate::stream::Stream;
 
@@ -25,23 +26,16 @@ const PACKED_BYTES: f32 = 8.0;
 const LEARNS: f32 = 0.2;
 /// Bytes around a message: its own head and that of the transport.
 const HEAD_BYTES: f32 = 24.0;
-/// What was not used may be saved up for so many sends.
-const SAVED_SENDS: f32 = 3.0;
 /// Most of the credit that goes into bodies that come into sight, so that the others do not stand still meanwhile.
 const ENTER_SHARE: f32 = 0.5;
 /// It is looked around for what comes into sight and goes out of it every so many sends, while nothing waits.
 const LOOKS_EVERY: u32 = 5;
 /// A body whose last word is older is taken to have stopped, ticks: its server is late, and guessing on would not help.
 const GUESS_TICKS_MAX: u64 = 8;
-/// A client that reads too slowly is sent this share of what it usually is at the least.
-const SHARE_MIN: f32 = 1.0 / 16.0;
-/// When it keeps up again, it gets this share of that more with every send.
-const SHARE_STEP: f32 = 1.0 / 64.0;
-/// Whatever clients are sent, it is taken to be worth so much, so that a quiet world does not make anybody seem slow. Nobody
-/// is sent less for being slow either: with nothing sent, nothing would show that it keeps up again. Bytes a second.
-const USUAL_MIN: f32 = 4096.0;
-/// How much of what is usual is left after a send that took less, so that a moment of rest does not count for much.
-const USUAL_LASTS: f32 = 0.99;
+/// While time stands still, views whose picture is not complete are sent as often as the gateway looks in, at least. Hertz.
+const PAUSED_HZ: u32 = 20;
+/// Bodies that come into sight, per message: one that takes long on a slow line would look like silence.
+pub(crate) const CREATES_PER_MESSAGE: usize = 1024;
 
 /// A body that clients have been shown.
 #[derive(Clone, Copy, Debug)]
@@ -79,14 +73,14 @@ pub(crate) struct Channel {
     looked: u32,
     /// Something that is in sight was not told of for want of credit.
     owes: bool,
-    credit: f32,
+    /// Something that may concern clients has happened since the last send, or was not told then.
+    stale: bool,
+    /// The turn of the last send.
+    turn: u64,
+    /// The newest tick of any message. Clients take nothing that is older than what they have.
+    told: Tick,
+    budget: Budget,
     body_bytes: f32,
-    /// What a send costs lately, bytes.
-    send_bytes: f32,
-    /// What clients that keep up are sent, bytes a second.
-    usual: f32,
-    /// The share of that which the client can take, where it reads too slowly for all of it.
-    share: f32,
 }
 
 /// What a send takes from the gateway.
@@ -114,11 +108,11 @@ impl Channel {
             restarted: 0,
             looked: 0,
             owes: true,
-            credit: 0.0,
+            stale: true,
+            turn: 0,
+            told: Tick(0),
+            budget: Budget::new(),
             body_bytes: if watch.packed { PACKED_BYTES } else { STATE_BYTES },
-            send_bytes: 0.0,
-            usual: USUAL_MIN,
-            share: 1.0,
         }
     }
 
@@ -143,14 +137,12 @@ impl Channel {
         self.shown.len()
     }
 
-    /// Bytes a second that its clients are sent, or would be if they kept up.
-    pub(crate) fn bytes_per_s(&self) -> f32 {
-        self.usual
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
     }
 
-    /// The share of that which its client can take.
-    pub(crate) fn share(&self) -> f32 {
-        self.share
+    pub(crate) fn budget_mut(&mut self) -> &mut Budget {
+        &mut self.budget
     }
 
     pub(crate) fn join(&mut self, client: ClientId) {
@@ -179,27 +171,18 @@ impl Channel {
         (self.watch, self.eye, self.owes) = (watch, Eye::new(&watch), true);
     }
 
-    /// Its client reads too slowly: it gets half as much. That is half of what there was to say, however much it asked for.
-    pub(crate) fn slow_down(&mut self) {
-        self.share = (0.5 * self.share).max(SHARE_MIN);
-    }
-
-    /// Its client keeps up.
-    pub(crate) fn speed_up(&mut self) {
-        self.share = (self.share + SHARE_STEP).min(1.0);
-    }
-
     /// Another world was loaded: nothing that was shown is there any more, and clients know.
     pub(crate) fn clear(&mut self) {
         self.shown.clear();
         self.gone.clear();
         self.owners.clear();
         self.members.iter_mut().for_each(|member| member.synced = false);
-        self.owes = true;
+        (self.owes, self.stale, self.told) = (true, true, Tick(0));
     }
 
     /// Takes note of what happened in a tick, whether or not something is sent in it: slots are used again.
     pub(crate) fn note(&mut self, destroyed: &[u32], owners: &[u32]) {
+        self.stale = true;
         for slot in destroyed {
             if let Ok(at) = self.shown.binary_search_by_key(slot, |shown| shown.state.slot) {
                 self.shown.remove(at);
@@ -213,38 +196,47 @@ impl Channel {
         }
     }
 
-    /// Whether it is its turn: so many times a second, not all channels in the same tick, and at once for the first client.
+    /// Whether it is its turn: so many times a second, not all channels in the same tick, and at once for the first client. A
+    /// gateway that is late skips ticks, so it is not asked which tick it is, but how many turns have passed. While time stands
+    /// still there are no turns, and everybody sees what has not been told yet.
     pub(crate) fn is_due(&self, number: u64, scenery: &Scenery<'_>) -> bool {
-        let Scenery { now, tick_hz, paused, .. } = *scenery;
-        let every = u64::from((tick_hz / self.watch.hz.max(1)).max(1));
-        let begins = !self.joining.is_empty() && (self.sends == 0 || paused) || (paused && self.owes);
-        begins || (!paused && (now.0 + number).is_multiple_of(every))
+        if scenery.paused {
+            return self.owes || self.stale || !self.joining.is_empty();
+        }
+        (!self.joining.is_empty() && self.sends == 0) || self.turn_at(number, scenery) != self.turn
+    }
+
+    fn turn_at(&self, number: u64, scenery: &Scenery<'_>) -> u64 {
+        (scenery.now.0 + number) / u64::from((scenery.tick_hz / self.watch.hz.max(1)).max(1))
     }
 
     /// Sends what is due to every client of the channel. Gives who got a picture, and how many bytes that took.
-    pub(crate) fn send(&mut self, scenery: &Scenery<'_>, out: &mut Vec<(ClientId, Message)>) -> Vec<(ClientId, usize)> {
+    pub(crate) fn send(
+        &mut self,
+        number: u64,
+        scenery: &Scenery<'_>,
+        out: &mut Vec<(ClientId, Message)>,
+    ) -> Vec<(ClientId, usize)> {
         self.sends += 1;
-        let hz = self.watch.hz.max(1) as f32;
-        let asked = self.watch.kbit as f32 * 125.0;
-        let per_send = if self.share < 1.0 { asked.min((self.share * self.usual).max(USUAL_MIN)) } else { asked } / hz;
-        self.credit = (self.credit + per_send).min(SAVED_SENDS * per_send);
+        let turn = self.turn_at(number, scenery);
+        let turns = turn.saturating_sub(std::mem::replace(&mut self.turn, turn));
+        let hz = self.watch.hz.max(if scenery.paused { PAUSED_HZ } else { 1 }) as f32;
+        self.budget.earn(&self.watch, hz, turns as f32);
+        let credit = self.budget.credit();
+        let looks = self.owes || (scenery.paused && self.stale) || self.sends >= self.looked + LOOKS_EVERY;
         let mut messages: Vec<Message> = Vec::new();
         self.tell_gone(&mut messages);
-        if self.owes || self.sends >= self.looked + LOOKS_EVERY {
+        if looks {
             self.look_around(scenery, &mut messages);
         }
         self.tell_owners(scenery.replicas, &mut messages);
-        let credit = self.credit;
         let bytes: usize = messages.iter().map(Message::size).sum();
-        self.credit -= bytes as f32 + HEAD_BYTES * messages.len() as f32;
+        self.budget.spend(bytes as f32 + HEAD_BYTES * messages.len() as f32);
         for member in &self.members {
             out.extend(messages.iter().map(|message| (member.client, message.clone())));
         }
-        self.tell_states(scenery, out);
-        self.send_bytes += LEARNS * (credit - self.credit - self.send_bytes);
-        if self.share == 1.0 {
-            self.usual = (self.send_bytes * hz).max(USUAL_LASTS * self.usual).max(USUAL_MIN);
-        }
+        self.stale = !self.tell_states(scenery, out);
+        self.budget.sent(credit, hz);
         let joining = std::mem::take(&mut self.joining);
         joining.into_iter().map(|client| (client, self.let_in(client, scenery, out))).collect()
     }
@@ -290,10 +282,8 @@ impl Channel {
         let stays = |shown: &Shown| {
             replicas.get(shown.state.slot).is_some_and(|replica| eye.sees(replica.pose.position, true).is_some())
         };
-        let left: Vec<u32> = self.shown.extract_if(.., |shown| !stays(shown)).map(|shown| shown.state.slot).collect();
-        if !left.is_empty() {
-            messages.push(binary(|bytes| bodies::encode_leave(&left, bytes)));
-        }
+        let mut left: Vec<u32> =
+            self.shown.extract_if(.., |shown| !stays(shown)).map(|shown| shown.state.slot).collect();
         let mut entering: Vec<(f32, u32)> = Vec::new();
         let mut known = self.shown.iter().map(|shown| shown.state.slot).peekable();
         for replica in replicas.in_slots() {
@@ -305,21 +295,23 @@ impl Channel {
                 entering.push((distance, replica.slot));
             }
         }
-        let affordable = (ENTER_SHARE * self.credit / CREATE_BYTES).max(1.0) as usize;
-        let room = affordable.min(STREAM_BODIES_MAX - self.shown.len());
-        self.owes = entering.len() > room && room > 0;
-        if entering.len() > room {
-            entering.select_nth_unstable_by(room.saturating_sub(1), |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            entering.truncate(room);
+        let affordable = (ENTER_SHARE * self.budget.credit() / CREATE_BYTES).max(1.0) as usize;
+        self.owes = entering.len() > affordable;
+        if entering.len() > affordable.min(STREAM_BODIES_MAX - self.shown.len()) {
+            entering.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            entering.truncate(affordable);
+            left.extend(self.make_room(replicas, &mut entering));
+        }
+        if !left.is_empty() {
+            left.sort_unstable();
+            messages.push(binary(|bytes| bodies::encode_leave(&left, bytes)));
         }
         if entering.is_empty() {
             return;
         }
         entering.sort_unstable_by_key(|(_, slot)| *slot);
         let replicas: Vec<&Replica> = entering.iter().filter_map(|(_, slot)| replicas.get(*slot)).collect();
-        messages.push(binary(|bytes| {
-            bodies::encode_create(replicas.iter().map(|replica| scenery.stream.create(replica)), bytes);
-        }));
+        messages.extend(creates(replicas.iter().map(|replica| scenery.stream.create(replica)).collect()));
         self.shown.extend(replicas.iter().map(|replica| {
             let state = BodyState { slot: replica.slot, pose: replica.pose, at_rest: replica.sleeping };
             Shown { state, priority: 0.0 }
@@ -327,13 +319,31 @@ impl Channel {
         self.shown.sort_unstable_by_key(|shown| shown.state.slot);
     }
 
-    /// Tells where bodies are, those first that are shown most wrongly.
-    fn tell_states(&mut self, scenery: &Scenery<'_>, out: &mut Vec<(ClientId, Message)>) {
+    /// Makes room for what comes into sight, nearest first, where the view is full: what is much farther away goes. Gives what
+    /// does, and leaves what there is room for.
+    fn make_room(&mut self, replicas: &Replicas, entering: &mut Vec<(f32, u32)>) -> Vec<u32> {
+        let free = STREAM_BODIES_MAX - self.shown.len();
+        let Some(beyond) = entering.get(free..).filter(|beyond| !beyond.is_empty()) else { return Vec::new() };
+        let distance = |slot: u32| Some(self.eye.sees(replicas.get(slot)?.pose.position, true).unwrap_or(f32::MAX));
+        let mut far: Vec<(f32, u32)> =
+            self.shown.iter().filter_map(|shown| Some((distance(shown.state.slot)?, shown.state.slot))).collect();
+        far.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let goes = beyond.iter().zip(&far).take_while(|(near, far)| LINGERS * near.0 < far.0).count();
+        entering.truncate(free + goes);
+        let mut gone: Vec<u32> = far[..goes].iter().map(|(_, slot)| *slot).collect();
+        gone.sort_unstable();
+        self.shown.retain(|shown| gone.binary_search(&shown.state.slot).is_err());
+        gone
+    }
+
+    /// Tells where bodies are, those first that are shown most wrongly. False when something had to wait.
+    fn tell_states(&mut self, scenery: &Scenery<'_>, out: &mut Vec<(ClientId, Message)>) -> bool {
         let synced = self.members.iter().filter(|member| member.synced).count();
         // Those who have one to go on from pay for those who have not, so it is not done at every turn.
+        let every = if scenery.paused { 1 } else { self.watch.hz };
         let restarts = self.watch.packed
             && synced < self.members.len()
-            && (synced == 0 || self.sends - self.restarted >= self.watch.hz);
+            && (synced == 0 || (self.sends - self.restarted >= every && !self.budget.has_debt()));
         let mut wrong: Vec<(f32, u32)> = Vec::new();
         for (at, shown) in self.shown.iter_mut().enumerate() {
             let Some(replica) = scenery.replicas.get(shown.state.slot) else { continue };
@@ -347,8 +357,10 @@ impl Channel {
                 wrong.push((1.0, at as u32));
             }
         }
-        let affordable = ((self.credit - HEAD_BYTES) / self.body_bytes).max(0.0) as usize;
-        if wrong.len() > affordable {
+        let affordable = ((self.budget.credit() - HEAD_BYTES) / self.body_bytes).max(0.0) as usize;
+        // A packet to begin with has all bodies in full anyway.
+        let all = restarts || wrong.len() <= affordable;
+        if !all {
             if affordable > 0 {
                 wrong.select_nth_unstable_by(affordable - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             }
@@ -356,10 +368,13 @@ impl Channel {
             wrong.sort_unstable_by_key(|(_, at)| *at);
         }
         if wrong.is_empty() && !restarts {
-            return;
+            return all;
         }
-        let ticks = wrong.iter().filter_map(|(_, at)| scenery.replicas.get(self.shown[*at as usize].state.slot));
-        let tick = ticks.map(|replica| replica.stamp.tick).max().unwrap_or(scenery.now);
+        let stamp = |shown: &Shown| scenery.replicas.get(shown.state.slot).map(|replica| replica.stamp.tick);
+        let tick = wrong.iter().filter_map(|(_, at)| stamp(&self.shown[*at as usize])).max();
+        let newest = || self.shown.iter().filter_map(stamp).max().unwrap_or(scenery.now);
+        let tick = tick.unwrap_or_else(newest).max(self.told);
+        self.told = tick;
         for (_, at) in &wrong {
             let shown = &mut self.shown[*at as usize];
             let Some(replica) = scenery.replicas.get(shown.state.slot) else { continue };
@@ -368,9 +383,13 @@ impl Channel {
             shown.priority = 0.0;
         }
         let message = if self.watch.packed { self.packed(tick, restarts) } else { Some(self.plain(tick, &wrong)) };
-        let Some(message) = message else { return };
+        let Some(message) = message else { return all };
         let cost = message.size() as f32 + HEAD_BYTES;
-        self.credit -= cost;
+        if restarts {
+            self.budget.borrow(cost)
+        } else {
+            self.budget.spend(cost)
+        }
         if !wrong.is_empty() && !restarts && self.watch.packed {
             let measured = cost / wrong.len() as f32;
             self.body_bytes += LEARNS * (measured.clamp(1.0, 2.0 * CREATE_BYTES) - self.body_bytes);
@@ -381,6 +400,7 @@ impl Channel {
                 out.push((member.client, message.clone()));
             }
         }
+        all
     }
 
     fn plain(&self, tick: Tick, told: &[(f32, u32)]) -> Message {
@@ -404,15 +424,13 @@ impl Channel {
 
     /// Everything that is shown, for a client that has seen nothing.
     fn picture(&self, scenery: &Scenery<'_>, messages: &mut Vec<Message>) {
-        let creates: Vec<_> = self
+        let known: Vec<_> = self
             .shown
             .iter()
             .filter_map(|shown| Some((shown, scenery.replicas.get(shown.state.slot)?)))
             .map(|(shown, replica)| bodies::Create { pose: shown.state.pose, ..scenery.stream.create(replica) })
             .collect();
-        if !creates.is_empty() {
-            messages.push(binary(|bytes| bodies::encode_create(creates.into_iter(), bytes)));
-        }
+        messages.extend(creates(known));
     }
 }
 
@@ -429,6 +447,12 @@ fn pose_at(replica: &Replica, tick: Tick, tick_hz: u32) -> Pose {
     }
     let position = replica.pose.position + replica.velocity.linear * (late as f32 / tick_hz.max(1) as f32);
     Pose { position, ..replica.pose }
+}
+
+/// What a client must know of bodies that it has not seen.
+fn creates(bodies: Vec<bodies::Create>) -> Vec<Message> {
+    let message = |part: &[bodies::Create]| binary(|bytes| bodies::encode_create(part.iter().copied(), bytes));
+    bodies.chunks(CREATES_PER_MESSAGE).map(message).collect()
 }
 
 fn binary(write: impl FnOnce(&mut Vec<u8>)) -> Message {

@@ -46,8 +46,10 @@ impl Channels {
     pub(crate) fn watch(&mut self, client: ClientId, watch: &Watch) {
         let watch = watch.rounded();
         let Some(place) = self.places.get(&client).copied() else {
-            let found =
-                self.by_number.iter_mut().find(|(_, channel)| channel.watch() == &watch && channel.share() == 1.0);
+            let found = self
+                .by_number
+                .iter_mut()
+                .find(|(_, channel)| channel.watch() == &watch && channel.budget().share() == 1.0);
             let number = match found {
                 Some((number, channel)) => {
                     channel.join(client);
@@ -85,12 +87,12 @@ impl Channels {
         if bytes <= ALWAYS_BYTES {
             place.picture = 0;
         }
-        let seconds = bytes.saturating_sub(ALWAYS_BYTES + place.picture) as f32 / channel.bytes_per_s();
+        let seconds = bytes.saturating_sub(ALWAYS_BYTES + place.picture) as f32 / channel.budget().usual();
         if seconds > HOPELESS_S {
             return false;
         }
         place.patience = place.patience.saturating_sub(1);
-        let (late, recovers) = (seconds > LATE_S, seconds < IN_TIME_S && channel.share() < 1.0);
+        let (late, recovers) = (seconds > LATE_S, seconds < IN_TIME_S && channel.budget().share() < 1.0);
         if place.patience > 0 || !(late || recovers) {
             return true;
         }
@@ -99,9 +101,9 @@ impl Channels {
         let place = *place;
         if let Some(channel) = self.own(client, place) {
             if late {
-                channel.slow_down();
+                channel.budget_mut().slow_down();
             } else {
-                channel.speed_up();
+                channel.budget_mut().speed_up();
             }
         }
         true
@@ -124,7 +126,9 @@ impl Channels {
 
     /// Takes note of what happened in a tick.
     pub(crate) fn note(&mut self, changes: &Changes) {
-        if changes.destroyed.is_empty() && changes.owners.is_empty() {
+        let nothing =
+            [&changes.created, &changes.moved, &changes.destroyed, &changes.owners].iter().all(|of| of.is_empty());
+        if nothing {
             return;
         }
         for channel in self.by_number.values_mut() {
@@ -136,7 +140,7 @@ impl Channels {
     pub(crate) fn send(&mut self, scenery: &Scenery<'_>, out: &mut Vec<(ClientId, Message)>) {
         for (number, channel) in &mut self.by_number {
             if channel.is_due(*number, scenery) {
-                for (client, bytes) in channel.send(scenery, out) {
+                for (client, bytes) in channel.send(*number, scenery, out) {
                     self.places.entry(client).and_modify(|place| place.picture = bytes);
                 }
             }

@@ -251,7 +251,7 @@ impl Gateway {
     /// So many bytes wait to be sent to a client. One that watches is sent less while it does not keep up, and is let go when
     /// that is no use.
     pub fn waits(&mut self, client: ClientId, bytes: usize) {
-        if !self.channels.waits(client, bytes) {
+        if self.sessions.knows(client) && !self.channels.waits(client, bytes) {
             self.counters.clients_hopeless += 1;
             let reason = "you read far less than you asked for; watch with fewer kbit";
             self.sessions.close(client, reason, &mut self.counters);
@@ -382,9 +382,7 @@ impl Gateway {
         self.sessions.earn(elapsed, self.allowance());
         self.news.extend(self.stats.due(self.now, self.world.tick_hz));
         self.poll(out);
-        if !self.paused {
-            self.show_views(out);
-        }
+        self.show_views(out);
     }
 
     /// Hands out what does not need a tick: first pictures, answers, requests, and who must go.
@@ -399,9 +397,6 @@ impl Gateway {
             out.closed.push((client, reason));
         }
         self.sessions.polled();
-        if self.paused {
-            self.show_views(out);
-        }
     }
 
     /// All bodies as of the last tick, in order of id.

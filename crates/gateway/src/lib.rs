@@ -14,6 +14,7 @@
 //! - `wishes` says what regions are asked to tell of; `touching` who hears of touches.
 //! - `sessions` bounds what a client may cost, `quotas` how many bodies it may make; `orders` remembers who asked for what.
 
+mod budget;
 mod channel;
 mod channels;
 mod counters;

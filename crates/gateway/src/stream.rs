@@ -5,11 +5,10 @@ use nimbus_wire::client::bodies::{self, Create};
 use std::sync::Arc;
 
 use crate::Message;
+use crate::channel::CREATES_PER_MESSAGE;
 use crate::replicas::{Replica, Replicas};
 use crate::shapes::Shapes;
 
-/// Bodies per `create` message: 384 KiB, so that a newcomer's first picture does not block its connection.
-const CREATES_PER_MESSAGE: usize = 8192;
 /// Bodies per `state` message.
 const STATES_PER_MESSAGE: usize = 16_384;
 

@@ -13,6 +13,9 @@ pub const BACKLOG_BYTES_MAX: usize = 16 << 20;
 /// 300 kbit/s, and for a line that is dead for a while; a client that comes back later connects again by itself.
 pub const STANDSTILL_MAX: Duration = Duration::from_secs(15);
 
+/// With so little waiting, a client has taken what it was sent.
+const LITTLE_BYTES: usize = 64 << 10;
+
 /// What a message costs beyond its bytes, so that empty messages are bounded too.
 const MESSAGE_OVERHEAD: usize = 64;
 
@@ -24,6 +27,8 @@ pub(crate) struct ClientQueue {
     left: Arc<AtomicUsize>,
     /// How many had left when that was looked at, and since when it is so many.
     looked: Option<(usize, Duration)>,
+    /// Bytes of texts that were pushed since little waited: worlds, answers. Nobody is slow for having asked.
+    texts: usize,
     close: oneshot::Sender<String>,
 }
 
@@ -50,15 +55,21 @@ pub(crate) fn client_queue() -> (ClientQueue, ClientEnd) {
     let (close, closed) = oneshot::channel();
     let (backlog, left) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
     (
-        ClientQueue { messages: sender, backlog: backlog.clone(), left: left.clone(), looked: None, close },
+        ClientQueue { messages: sender, backlog: backlog.clone(), left: left.clone(), looked: None, texts: 0, close },
         ClientEnd { messages: receiver, backlog, left, closed },
     )
 }
 
 impl ClientQueue {
     /// Puts a message in the queue. False when too much waits already: then the client has to go.
-    pub(crate) fn push(&self, message: Message) -> bool {
+    pub(crate) fn push(&mut self, message: Message) -> bool {
         let before = self.backlog.fetch_add(cost(&message), Ordering::Relaxed);
+        if before <= LITTLE_BYTES {
+            self.texts = 0;
+        }
+        if let Message::Text(_) = &message {
+            self.texts += cost(&message);
+        }
         let has_room = before <= BACKLOG_BYTES_MAX;
         if has_room {
             // A closed receiver means that the socket is gone, and an event says so presently.
@@ -68,8 +79,13 @@ impl ClientQueue {
     }
 
     /// Bytes that wait.
-    pub(crate) fn waiting(&self) -> usize {
+    fn waiting(&self) -> usize {
         self.backlog.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of bodies that wait, beyond those that texts before them would explain.
+    pub(crate) fn arrears(&self) -> usize {
+        self.waiting().saturating_sub(self.texts)
     }
 
     /// Whether something waits and nothing has left for too long. Has to be asked now and then to notice.
@@ -137,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_backlog_is_bounded_and_shrinks_when_sent() {
-        let (queue, mut end) = client_queue();
+        let (mut queue, mut end) = client_queue();
         let megabyte = Message::Binary(vec![0; 1 << 20].into());
         let taken = (0..100).take_while(|_| queue.push(megabyte.clone())).count();
         assert!((16..=17).contains(&taken), "{taken}");
@@ -146,6 +162,21 @@ mod tests {
             end.sent(&first);
         }
         assert!(queue.push(first));
+    }
+
+    #[test]
+    fn nobody_is_behind_for_a_long_text_and_what_came_after_it() {
+        let (mut queue, mut end) = client_queue();
+        let (world, states) = (Message::Text("x".repeat(1 << 20).into()), Message::Binary(vec![0; 10 << 10].into()));
+        assert!(queue.push(world.clone()));
+        assert!((0..50).all(|_| queue.push(states.clone())));
+        assert!((500 << 10..600 << 10).contains(&queue.arrears()), "{}", queue.arrears());
+        assert_eq!(block_on(end.next()), Next::Message(world.clone()));
+        end.sent(&world);
+        assert_eq!(queue.arrears(), 0, "these could not leave before");
+        (0..50).for_each(|_| end.sent(&states));
+        assert!((0..50).all(|_| queue.push(states.clone())));
+        assert!(queue.arrears() > 500 << 10, "but these could");
     }
 
     #[test]
@@ -169,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_goodbye_overtakes() {
-        let (queue, mut end) = client_queue();
+        let (mut queue, mut end) = client_queue();
         assert!(queue.push(Message::Text("late".into())));
         queue.close("too slow".to_owned());
         assert_eq!(block_on(end.next()), Next::Close("too slow".to_owned()));

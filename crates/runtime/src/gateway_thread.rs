@@ -187,7 +187,7 @@ impl GatewayThread {
         let mut bytes = 0;
         let mut too_slow = 0;
         for (client, message) in out.messages.drain(..) {
-            let Some(queue) = self.queues.get(&client) else { continue };
+            let Some(queue) = self.queues.get_mut(&client) else { continue };
             bytes += cost(&message) as u64;
             let is_frequent = matches!(message, Message::Binary(_));
             if !queue.push(message) {
@@ -195,7 +195,7 @@ impl GatewayThread {
                 self.gateway.disconnect(client);
                 self.close(client, "you read too slowly: too much was waiting for you".to_owned());
             } else if is_frequent {
-                self.gateway.waits(client, queue.waiting());
+                self.gateway.waits(client, queue.arrears());
             }
         }
         for (client, reason) in out.closed.drain(..) {

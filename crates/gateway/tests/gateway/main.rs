@@ -10,5 +10,6 @@ mod loading;
 mod queries;
 mod seams;
 mod stage;
+mod views;
 mod watching;
 mod wishing;

@@ -7,14 +7,14 @@ use nimbus_wire::client::ClientRole;
 use crate::stage::{A, B, Stage, died, hosted};
 
 /// A row of bodies a metre apart, from x = 0 on, each of which moves to and fro.
-struct Row {
-    stage: Stage,
-    count: u64,
-    epoch: u32,
+pub(crate) struct Row {
+    pub(crate) stage: Stage,
+    pub(crate) count: u64,
+    pub(crate) epoch: u32,
 }
 
 impl Row {
-    fn new(count: u64) -> Row {
+    pub(crate) fn new(count: u64) -> Row {
         let mut stage = Stage::new();
         for nid in 0..count {
             stage.say(A, hosted(nid, 1, nid as f32));
@@ -24,7 +24,7 @@ impl Row {
         Row { stage, count, epoch: 1 }
     }
 
-    fn watch(&mut self, client: u32, watch: Watch) -> ClientId {
+    pub(crate) fn watch(&mut self, client: u32, watch: Watch) -> ClientId {
         let id = ClientId(client);
         if !self.stage.clients.contains_key(&id) {
             self.stage.gateway.connect_watching(id, ClientRole::Viewer).expect("there is room");
@@ -41,7 +41,7 @@ impl Row {
     }
 
     /// Lets ticks pass; the bodies move if they are told to.
-    fn run(&mut self, ticks: u64, moving: bool) {
+    pub(crate) fn run(&mut self, ticks: u64, moving: bool) {
         for _ in 0..ticks {
             if moving {
                 let tick = self.stage.now.0;
@@ -52,25 +52,25 @@ impl Row {
         }
     }
 
-    fn seen(&mut self, client: ClientId) -> Vec<u64> {
+    pub(crate) fn seen(&mut self, client: ClientId) -> Vec<u64> {
         self.stage.client(client).bodies().map(|body| body.nid.0).collect()
     }
 
     /// By how much a body is shown wrongly, metres.
-    fn error(&mut self, client: ClientId, nid: u64) -> f32 {
+    pub(crate) fn error(&mut self, client: ClientId, nid: u64) -> f32 {
         let truth = self.stage.gateway.replica(Nid(nid)).expect("it is there").pose.position;
         let shown = self.stage.client(client).body(Nid(nid)).expect("it is seen").pose.position;
         (truth - shown).length()
     }
 
     /// Everything that a client was told could be used.
-    fn check(&mut self, client: ClientId) {
+    pub(crate) fn check(&mut self, client: ClientId) {
         let dropped = *self.stage.client(client).dropped();
         assert_eq!((dropped.messages, dropped.skipped, dropped.records, dropped.shapeless), (0, 0, 0, 0));
     }
 }
 
-fn around(x: f32, range: f32, packed: bool) -> Watch {
+pub(crate) fn around(x: f32, range: f32, packed: bool) -> Watch {
     Watch { packed, ..Watch::around(Vec3::new(x, 1.0, 0.0), range) }
 }
 
