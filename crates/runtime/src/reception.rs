@@ -22,6 +22,9 @@ const CLIENTS_MAX: usize = 1024;
 const TOGETHER_BYTES_MAX: usize = 32 << 10;
 /// How often a client that needed a token gets one for the next time.
 const RENEWAL: Duration = Duration::from_secs(20 * 60);
+/// Tokens for the next time that a client has from the start. One is spent when the answer to it gets lost on the way, and
+/// who had only that one could not come again.
+const TICKETS: usize = 2;
 
 /// Where a gateway is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +110,7 @@ impl Reception {
         client: ClientId,
         role: ClientRole,
     ) -> Result<Infallible, Option<String>> {
-        let first = self.told_gateways(socket).into_iter().chain(self.ticket(role));
+        let first = self.told_gateways(socket).into_iter().chain((0..TICKETS).filter_map(|_| self.ticket(role)));
         for message in first {
             tell(socket, queue, &message).await?;
         }
