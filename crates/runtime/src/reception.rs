@@ -17,7 +17,7 @@ use crate::embedded::ClusterHandle;
 use crate::rubbish_bin::RubbishBin;
 
 /// Clients at once, over all transports; beyond that newcomers are turned away before they cost anything.
-const CLIENTS_MAX: usize = 1024;
+pub(crate) const CLIENTS_MAX: usize = 1024;
 /// Messages are sent together until they are so long.
 const TOGETHER_BYTES_MAX: usize = 32 << 10;
 /// How often a client that needed a token gets one for the next time.
