@@ -7,20 +7,21 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
-use axum::serve::ListenerExt;
 use nimbus_wire::client::{CLIENT_ALPN, CLIENT_PROTOCOL};
 use serde::Deserialize;
-use socket2::SockRef;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
 use crate::access::Access;
-use crate::client_socket::{CLIENT_MESSAGE_BYTES_MAX, ClientSocket, GOODBYE, READ_BUFFER_BYTES, SEND_BUFFER_BYTES};
+use crate::client_socket::{CLIENT_MESSAGE_BYTES_MAX, ClientSocket, GOODBYE, READ_BUFFER_BYTES};
 use crate::embedded::ClusterHandle;
 use crate::quic::{self, Door, QuicCertificate, QuicCertificateError, QuicConfig, QuicDoor};
-use crate::reception::{GatewayAt, Reception};
-use crate::{metrics, viewer};
+use crate::reception::{CLIENTS_MAX, GatewayAt, Reception};
+use crate::{accept, metrics, open_files, viewer};
+
+/// Files that are needed besides clients and whoever may become one: those of operators, other processes and records.
+const OTHER_FILES: usize = 512;
 
 /// Why the web server cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +79,7 @@ impl Web {
     /// The same, with a say in how native clients come in.
     pub fn listen_with(host: IpAddr, port: u16, quic: QuicConfig) -> Result<Listening, BindError> {
         let other = |source| BindError::Other { address: SocketAddr::new(host, port), source };
+        open_files::raise_limit((CLIENTS_MAX + accept::HELD_MAX + OTHER_FILES) as u64);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .thread_name("web")
@@ -149,16 +151,7 @@ impl Listening {
             .route("/api/quic", get(quic_door))
             .fallback(get(file))
             .with_state(shared);
-        // States are small and frequent: waiting to fill a packet would only make them late.
-        // And what a client does not read shall wait here, where it is seen, and not unseen in the kernel.
-        let listener = listener.tap_io(|stream| {
-            _ = stream.set_nodelay(true);
-            _ = SockRef::from(&*stream).set_send_buffer_size(SEND_BUFFER_BYTES);
-        });
-        runtime.spawn(async move {
-            // Serving ends with the runtime; it does not fail by itself.
-            _ = axum::serve(listener, router).await;
-        });
+        runtime.spawn(accept::serve(listener, router));
         if let Some(door) = &door {
             door.listen(&runtime, reception.clone());
         }

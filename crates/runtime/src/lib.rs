@@ -3,6 +3,7 @@
 //! The only crate with threads, clocks, sockets and files. The cores it drives are the same that the simulator drives;
 //! what is here decides when a tick runs and how bytes travel, never what a tick does.
 
+mod accept;
 pub mod access;
 mod balancer;
 mod board;
@@ -30,6 +31,7 @@ pub mod mesh;
 mod metrics;
 mod node_thread;
 pub mod offset;
+mod open_files;
 mod operator;
 pub mod pace;
 mod play;

@@ -12,6 +12,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
+use crate::accept;
 use crate::http::BindError;
 
 /// Answers a question about one subject; the arguments come from the address.
@@ -54,10 +55,7 @@ impl Operator {
             .route("/metrics", get(metrics))
             .fallback(get(page).post(act))
             .with_state(Arc::new(facts));
-        runtime.spawn(async move {
-            // Serving ends with the runtime; it does not fail by itself.
-            _ = axum::serve(listener, router).await;
-        });
+        runtime.spawn(accept::serve(listener, router));
         Ok(Operator { runtime: Some(runtime), address })
     }
 

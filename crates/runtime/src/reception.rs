@@ -1,7 +1,9 @@
 //! Lets clients in and serves them, whatever they came over.
 
 use nimbus_gateway::Message;
+use nimbus_model::ClientId;
 use nimbus_wire::client::{ClientRole, FromClient, Reject, ToClient};
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +17,14 @@ use crate::embedded::ClusterHandle;
 use crate::rubbish_bin::RubbishBin;
 
 /// Clients at once, over all transports; beyond that newcomers are turned away before they cost anything.
-const CLIENTS_MAX: usize = 1024;
+pub(crate) const CLIENTS_MAX: usize = 1024;
 /// Messages are sent together until they are so long.
 const TOGETHER_BYTES_MAX: usize = 32 << 10;
 /// How often a client that needed a token gets one for the next time.
 const RENEWAL: Duration = Duration::from_secs(20 * 60);
+/// Tokens for the next time that a client has from the start. One is spent when the answer to it gets lost on the way, and
+/// who had only that one could not come again.
+const TICKETS: usize = 2;
 
 /// Where a gateway is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,28 +92,41 @@ impl Reception {
             return socket.close(Some("the server is shutting down")).await;
         };
         self.count(&socket, 1);
-        if let Some(told) = self.told_gateways(&socket) {
-            // One that is gone already is noticed below.
-            _ = socket.send(&told).await;
-        }
         let mut bin = RubbishBin::default();
+        let Err(reason) = self.converse(&mut socket, &mut queue, &mut bin, client, guest.role).await;
+        // What it sent last counts as well; when the process is ending nobody counts any more.
+        _ = bin.empty(&self.cluster, client).await;
+        self.cluster.disconnect(client).await;
+        self.count(&socket, -1);
+        socket.close(reason.as_deref()).await;
+    }
+
+    /// Says to a client what there is to say, and hears what it says, until that ends, perhaps with a reason to give.
+    async fn converse(
+        &self,
+        socket: &mut ClientSocket,
+        queue: &mut ClientEnd,
+        bin: &mut RubbishBin,
+        client: ClientId,
+        role: ClientRole,
+    ) -> Result<Infallible, Option<String>> {
+        let first = self.told_gateways(socket).into_iter().chain((0..TICKETS).filter_map(|_| self.ticket(role)));
+        for message in first {
+            tell(socket, queue, &message).await?;
+        }
         let mut renewal = tokio::time::interval(RENEWAL);
-        let reason = loop {
+        renewal.reset();
+        loop {
             tokio::select! {
-                _ = renewal.tick() => if let Some(token) = self.access.renew(guest.role, now_s())
-                    && socket.send(&ToClient::Ticket { token }.into()).await.is_err()
-                {
-                    break None;
+                _ = renewal.tick() => if let Some(ticket) = self.ticket(role) {
+                    tell(socket, queue, &ticket).await?;
                 },
                 next = queue.next() => match next {
-                    Next::Message(message) => match deliver(&mut socket, &mut queue, message).await {
-                        Ok(()) => {}
-                        Err(reason) => break reason,
-                    },
-                    Next::Close(reason) => break Some(reason),
+                    Next::Message(message) => deliver(socket, queue, message).await?,
+                    Next::Close(reason) => return Err(Some(reason)),
                 },
                 () = bin.is_due() => if !bin.empty(&self.cluster, client).await {
-                    break None;
+                    return Err(None);
                 },
                 received = socket.receive() => {
                     let goes_on = match received {
@@ -118,20 +136,15 @@ impl Reception {
                         },
                         Received::Binary => bin.put(no_text(), &self.cluster, client).await,
                         Received::Nothing => true,
-                        Received::Unreadable(why) => break Some(why),
+                        Received::Unreadable(why) => return Err(Some(why)),
                         Received::End => false,
                     };
                     if !goes_on {
-                        break None;
+                        return Err(None);
                     }
                 }
             }
-        };
-        // What it sent last counts as well; when the process is ending nobody counts any more.
-        _ = bin.empty(&self.cluster, client).await;
-        self.cluster.disconnect(client).await;
-        self.count(&socket, -1);
-        socket.close(reason.as_deref()).await;
+        }
     }
 
     /// Waits until all clients are gone.
@@ -147,6 +160,11 @@ impl Reception {
         (at.len() > 1).then(|| ToClient::Gateways { at }.into())
     }
 
+    /// A token for the next time, where one is needed.
+    fn ticket(&self, role: ClientRole) -> Option<Message> {
+        self.access.renew(role, now_s()).map(|token| ToClient::Ticket { token }.into())
+    }
+
     fn count(&self, socket: &ClientSocket, change: isize) {
         if socket.is_quic() {
             let add = |reading: &mut usize| *reading = reading.saturating_add_signed(change);
@@ -158,6 +176,15 @@ impl Reception {
 /// The second of the calendar.
 fn now_s() -> u64 {
     Clock::unix_us() / 1_000_000
+}
+
+/// Sends a message that did not wait in the queue, unless the gateway wants the client gone meanwhile: one that takes
+/// nothing would hold its place for ever. An error ends the connection, perhaps with a reason to give.
+async fn tell(socket: &mut ClientSocket, queue: &mut ClientEnd, message: &Message) -> Result<(), Option<String>> {
+    tokio::select! {
+        result = socket.send(message) => result.map_err(|Broken| None),
+        reason = queue.goodbye() => Err(Some(reason)),
+    }
 }
 
 /// Sends a message and what waits behind it, unless the gateway wants the client gone meanwhile. An error ends the

@@ -62,21 +62,28 @@ fn tokens_open_the_door_once_and_the_role_decides_what_may_be_done() {
     let mut viewer = knock(address, Some(&token)).unwrap();
     let (status, reason) = knock(address, Some(&token)).unwrap_err();
     assert!(status == 403 && reason.contains("used before"), "{status} {reason}");
-    let ticket = next(&mut viewer, "ticket")["token"].as_str().unwrap().to_owned();
+    let mut ticket = || next(&mut viewer, "ticket")["token"].as_str().unwrap().to_owned();
+    let tickets = [ticket(), ticket()];
+    assert_ne!(tickets[0], tickets[1]);
     assert_eq!(next(&mut viewer, "welcome")["role"], "viewer");
     viewer.send(Message::text(r#"{"type":"reset","seq":1}"#)).unwrap();
     let refused = next(&mut viewer, "refused");
     assert_eq!((refused["seq"].as_u64(), refused["reason"].as_str().unwrap().contains("admin")), (Some(1), true));
     drop(viewer);
-    // With what it was given it comes again, as what it was.
-    let mut again = knock(address, Some(&ticket)).unwrap();
+    // With what it was given it comes again, as what it was; and once more when it did not hear that it was let in.
+    let unheard = knock(address, Some(&tickets[1])).unwrap();
+    let mut again = knock(address, Some(&tickets[0])).unwrap();
     assert_eq!(next(&mut again, "welcome")["role"], "viewer");
+    for spent in &tickets {
+        let (status, reason) = knock(address, Some(spent)).unwrap_err();
+        assert!(status == 403 && reason.contains("used before"), "{status} {reason}");
+    }
 
     let mut admin = knock(address, Some(&issue(ClientRole::Admin))).unwrap();
     next(&mut admin, "welcome");
     admin.send(Message::text(r#"{"type":"pause","seq":7,"paused":true}"#)).unwrap();
     assert_eq!(next(&mut admin, "done")["seq"], 7);
-    drop((again, admin));
+    drop((unheard, again, admin));
     cluster.stop().unwrap();
     web.stop();
 }

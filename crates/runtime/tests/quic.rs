@@ -3,12 +3,16 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 use nimbus_model::{Aabb, BodyDesc, Pose, Shape, Vec3, Velocity, World};
-use nimbus_runtime::access::Access;
+use nimbus_runtime::access::{Access, Secret};
 use nimbus_runtime::certs::{CertFiles, CertsRequest, make_certs};
 use nimbus_runtime::mesh::{ProcessName, Role};
-use nimbus_runtime::{EmbeddedCluster, EmbeddedConfig, QuicCertificate, QuicConfig, QuicPort, Web};
+use nimbus_runtime::{
+    EmbeddedCluster, EmbeddedConfig, GatewayAt, QuicCertificate, QuicConfig, QuicPort, STANDSTILL_MAX, Web,
+};
 use nimbus_scenes::SceneParams;
-use nimbus_wire::client::{CLIENT_ALPN, CLIENT_PROTOCOL, ClientHello, FrameKind, Framed, Framer};
+use nimbus_wire::client::{
+    CLIENT_ALPN, CLIENT_GOODBYE, CLIENT_PROTOCOL, ClientHello, ClientRole, FrameKind, Framed, Framer,
+};
 use quinn::crypto::rustls::QuicClientConfig;
 use quinn::{ClientConfig, Connection, ConnectionError, Endpoint, RecvStream, SendStream, TransportConfig, VarInt};
 use rustls::pki_types::CertificateDer;
@@ -41,6 +45,11 @@ impl Stage {
     }
 
     fn start(world: World) -> Stage {
+        Stage::among(world, Access::Open, Vec::new())
+    }
+
+    /// One of several gateways, perhaps, that may ask for tokens.
+    fn among(world: World, access: Access, gateways: Vec<GatewayAt>) -> Stage {
         static STAGES: AtomicU32 = AtomicU32::new(0);
         let number = STAGES.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("nimbus-quic-{}-{number}", std::process::id()));
@@ -53,7 +62,7 @@ impl Stage {
 
         let cluster = EmbeddedCluster::start(EmbeddedConfig::new(world)).unwrap();
         let listening = Web::listen_with(HOST, 0, QuicConfig { port: QuicPort::Beside, certificate }).unwrap();
-        let web = listening.serve(cluster.handle(), Access::Open);
+        let web = listening.serve_among(cluster.handle(), access, gateways);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         Stage { cluster, web, ca, runtime }
     }
@@ -65,6 +74,11 @@ impl Stage {
 
     /// Connects, and says nothing yet.
     fn dial(&self, alpn: &[u8]) -> Result<Client, ConnectionError> {
+        self.dial_with(alpn, WINDOW)
+    }
+
+    /// The same, with a say in how many bytes are taken before any is read.
+    fn dial_with(&self, alpn: &[u8], window: u32) -> Result<Client, ConnectionError> {
         let mut roots = rustls::RootCertStore::empty();
         roots.add(self.ca.clone()).unwrap();
         let mut tls = rustls::ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -75,7 +89,7 @@ impl Stage {
         tls.alpn_protocols = vec![alpn.to_vec()];
         let mut config = ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls).unwrap()));
         let mut transport = TransportConfig::default();
-        transport.stream_receive_window(VarInt::from_u32(WINDOW)).keep_alive_interval(Some(Duration::from_secs(1)));
+        transport.stream_receive_window(VarInt::from_u32(window)).keep_alive_interval(Some(Duration::from_secs(1)));
         config.transport_config(Arc::new(transport));
         let address = self.web.quic().unwrap().address;
         self.run("a connection", async {
@@ -263,6 +277,33 @@ fn a_guest_that_does_not_read_is_let_go_and_hears_why() {
     stage.run("more", busy.next());
     drop(busy);
     stage.stop();
+}
+
+#[test]
+fn a_guest_with_room_for_nothing_but_its_welcome_is_let_go_and_hears_why() {
+    let tower = || nimbus_scenes::build("tower", &SceneParams::on(1)).unwrap();
+    let at = |port| GatewayAt { http: SocketAddr::new(HOST, port), quic: Some(SocketAddr::new(HOST, port)) };
+    let secret = Secret::new(b"not a secret, but of sufficient length").unwrap();
+    // Each has something to say first that does not wait in the queue: where the gateways are, and a ticket.
+    let stages = [
+        Stage::among(tower(), Access::Open, vec![at(1), at(2)]),
+        Stage::among(tower(), Access::guarded(secret, Some(ClientRole::Viewer)), Vec::new()),
+    ];
+    let welcome = FrameKind::Hello.frame(&CLIENT_PROTOCOL.to_le_bytes()).len();
+    let guests = stages.each_ref().map(|stage| {
+        let mut client = stage.dial_with(CLIENT_ALPN, welcome as u32).unwrap();
+        let hello = ClientHello { watches: false, token: None };
+        stage.run("a hello", client.send.write_all(&FrameKind::Hello.frame(&hello.encode()))).unwrap();
+        client
+    });
+    // They wait at the same time.
+    let limit = STANDSTILL_MAX + Duration::from_secs(10);
+    for (stage, client) in stages.iter().zip(&guests) {
+        let ended = stage.runtime.block_on(async { tokio::time::timeout(limit, client.ended()).await });
+        let (code, reason) = ended.expect("it was never let go");
+        assert!(code == u64::from(CLIENT_GOODBYE) && reason.contains("nothing was taken"), "{code} {reason}");
+    }
+    stages.into_iter().for_each(Stage::stop);
 }
 
 impl Client {
