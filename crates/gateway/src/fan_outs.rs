@@ -30,6 +30,10 @@ const QUESTIONS_PER_TICK_MAX: usize = 1_024;
 /// How far ahead a tick is looked for that has room.
 const SEARCH_TICKS: u64 = 60;
 
+/// A region is asked for this long after it lost its place. Servers let births follow a partition 600 ticks late, so it goes
+/// on making bodies, each of which is gone before a gateway has heard of it; the rest is for the last ones to leave.
+const FORMER_TICKS: u64 = 660;
+
 /// A batch of questions that regions are answering.
 #[derive(Debug)]
 struct FanOut {
@@ -58,6 +62,8 @@ pub(crate) struct Closed {
 pub(crate) struct FanOuts {
     last: u64,
     open: BTreeMap<u64, FanOut>,
+    /// When regions had a place last.
+    former: BTreeMap<RegionId, Tick>,
 }
 
 impl FanOuts {
@@ -95,6 +101,16 @@ impl FanOuts {
         let heard = regions.iter().map(|region| (*region, None)).collect();
         self.open.insert(number, FanOut { client, seq, ask, named: at.is_some(), tries: 1, next: None, heard });
         Ok(())
+    }
+
+    /// From a tick on another map is in force than the one in which these regions have a place.
+    pub(crate) fn succeeded(&mut self, regions: &[RegionId], at: Tick) {
+        self.former.extend(regions.iter().map(|region| (*region, at)));
+    }
+
+    /// Regions that had a place not long ago, and may have one still.
+    pub(crate) fn former(&self, now: Tick) -> impl Iterator<Item = RegionId> {
+        self.former.iter().filter(move |(_, at)| now.since(**at) <= FORMER_TICKS).map(|(region, _)| *region)
     }
 
     /// Takes what a region says. False when nobody waits for it, or it answers something else.

@@ -79,10 +79,11 @@ impl Gateway {
         }
     }
 
-    /// Every region that has a place, is about to get one, or still has bodies although it has none.
+    /// Every region that has a place, is about to get one, had one not long ago, or still has bodies although it has none.
     pub(super) fn regions_to_ask(&self) -> BTreeSet<RegionId> {
         let placed = self.maps_of_this_world().flat_map(|map| map.regions().iter().copied());
-        placed.chain(self.replicas.iter().map(|replica| replica.region)).collect()
+        let hosts = self.replicas.iter().map(|replica| replica.region);
+        placed.chain(self.fan_outs.former(self.now)).chain(hosts).collect()
     }
 
     /// Every region that may have come to be one of [`Gateway::regions_to_ask`] since the last tick, and from when on it

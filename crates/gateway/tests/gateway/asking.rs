@@ -255,6 +255,25 @@ fn whoever_gets_a_place_after_the_tick_is_not_waited_for() {
 }
 
 #[test]
+fn whoever_lost_its_place_is_asked_as_long_as_it_may_make_bodies() {
+    let (mut stage, client) = stage();
+    let three = map_with_c(stage.now.next());
+    let two = three.merge(2, stage.now + 2).expect("B has both");
+    stage.gateway.set_map(three);
+    stage.step();
+    stage.gateway.set_map(two);
+    stage.step();
+    assert_eq!(stage.gateway.map().regions(), [A, B]);
+    for (wait, is_asked) in [(600, true), (100, false)] {
+        (0..wait).for_each(|_| stage.step());
+        stage.asks.clear();
+        ask(&mut stage, client, None, 1);
+        stage.step();
+        assert_eq!(stage.asks.iter().any(|(to, _)| *to == C), is_asked, "after {wait} more ticks");
+    }
+}
+
+#[test]
 fn bodies_make_a_region_one_to_ask_wherever_they_come_from() {
     let (mut stage, client) = stage();
     ask(&mut stage, client, None, 1);
