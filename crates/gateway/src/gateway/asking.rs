@@ -81,7 +81,7 @@ impl Gateway {
 
     /// Every region that has a place, is about to get one, had one not long ago, or still has bodies although it has none.
     pub(super) fn regions_to_ask(&self) -> BTreeSet<RegionId> {
-        let placed = self.maps_of_this_world().flat_map(|map| map.regions().iter().copied());
+        let placed = self.known_maps().flat_map(|map| map.regions().iter().copied());
         let hosts = self.replicas.iter().map(|replica| replica.region);
         placed.chain(self.fan_outs.former(self.now)).chain(hosts).collect()
     }
@@ -91,7 +91,7 @@ impl Gateway {
     /// bodies and no place known here may have had them for long.
     fn regions_that_came(&self) -> BTreeMap<RegionId, Tick> {
         let mut since: BTreeMap<RegionId, Tick> = BTreeMap::new();
-        for map in self.maps_of_this_world() {
+        for map in self.known_maps() {
             for region in map.regions() {
                 let from = since.entry(*region).or_insert(map.effective());
                 *from = map.effective().min(*from);
@@ -103,8 +103,8 @@ impl Gateway {
         since
     }
 
-    /// The map in force, and those to come.
-    fn maps_of_this_world(&self) -> impl Iterator<Item = &PartitionMap> {
-        self.maps.iter().filter(|(after, _)| *after == self.loads).map(|(_, map)| map).chain([&self.map])
+    /// The map in force, and those to come. While a load is awaited, older ones still take effect before it.
+    fn known_maps(&self) -> impl Iterator<Item = &PartitionMap> {
+        self.maps.iter().map(|(_, map)| map).chain([&self.map])
     }
 }
