@@ -30,6 +30,10 @@ const QUESTIONS_PER_TICK_MAX: usize = 1_024;
 /// How far ahead a tick is looked for that has room.
 const SEARCH_TICKS: u64 = 60;
 
+/// A region is asked for this long after it lost its place. Servers let births follow a partition 600 ticks late, so it goes
+/// on making bodies, each of which is gone before a gateway has heard of it; the rest is for the last ones to leave.
+const FORMER_TICKS: u64 = 660;
+
 /// A batch of questions that regions are answering.
 #[derive(Debug)]
 struct FanOut {
@@ -39,7 +43,9 @@ struct FanOut {
     /// The client named the tick, so there is no other.
     named: bool,
     tries: u32,
-    sent: Option<Tick>,
+    /// When whoever is silent is asked next; none while nobody has been asked.
+    next: Option<Tick>,
+    /// Everybody who may have bodies at the tick, and what each said.
     heard: BTreeMap<RegionId, Option<Result<Part, Unanswered>>>,
 }
 
@@ -56,6 +62,8 @@ pub(crate) struct Closed {
 pub(crate) struct FanOuts {
     last: u64,
     open: BTreeMap<u64, FanOut>,
+    /// When regions had a place last.
+    former: BTreeMap<RegionId, Tick>,
 }
 
 impl FanOuts {
@@ -91,8 +99,18 @@ impl FanOuts {
         let number = self.next_number();
         let ask = Ask { number, at: tick, queries, filter };
         let heard = regions.iter().map(|region| (*region, None)).collect();
-        self.open.insert(number, FanOut { client, seq, ask, named: at.is_some(), tries: 1, sent: None, heard });
+        self.open.insert(number, FanOut { client, seq, ask, named: at.is_some(), tries: 1, next: None, heard });
         Ok(())
+    }
+
+    /// From a tick on another map is in force than the one in which these regions have a place.
+    pub(crate) fn succeeded(&mut self, regions: &[RegionId], at: Tick) {
+        self.former.extend(regions.iter().map(|region| (*region, at)));
+    }
+
+    /// Regions that had a place not long ago, and may have one still.
+    pub(crate) fn former(&self, now: Tick) -> impl Iterator<Item = RegionId> {
+        self.former.iter().filter(move |(_, at)| now.since(**at) <= FORMER_TICKS).map(|(region, _)| *region)
     }
 
     /// Takes what a region says. False when nobody waits for it, or it answers something else.
@@ -106,13 +124,22 @@ impl FanOuts {
         true
     }
 
-    /// True when [`FanOuts::turn`] has something to do.
-    pub(crate) fn is_ripe(&self, now: Tick) -> bool {
-        self.open.values().any(|open| open.is_ripe(now))
+    /// Regions may have bodies, each from a tick on. Questions for that tick or a later one are theirs as well, and they
+    /// are asked without delay. Must come before [`FanOuts::turn`]: else an answer goes out without them.
+    pub(crate) fn include(&mut self, now: Tick, regions: &BTreeMap<RegionId, Tick>) {
+        for open in self.open.values_mut() {
+            let at = open.ask.at;
+            for (region, _) in regions.iter().filter(|(_, from)| **from <= at) {
+                if !open.heard.contains_key(region) {
+                    open.heard.insert(*region, None);
+                    open.next = open.next.map(|next| next.min(now));
+                }
+            }
+        }
     }
 
     /// Ends every batch that has all its answers or waited long enough, and tries others once more; says how many.
-    pub(crate) fn turn(&mut self, now: Tick, regions: &BTreeSet<RegionId>, closed: &mut Vec<Closed>) -> u64 {
+    pub(crate) fn turn(&mut self, now: Tick, closed: &mut Vec<Closed>) -> u64 {
         let mut again = 0;
         let ripe = self.open.iter().filter(|(_, open)| open.is_ripe(now));
         let ripe: Vec<u64> = ripe.map(|(number, _)| *number).collect();
@@ -124,8 +151,8 @@ impl FanOuts {
             {
                 again += 1;
                 open.tries += 1;
-                open.sent = None;
-                open.heard = regions.iter().map(|region| (*region, None)).collect();
+                open.next = None;
+                open.heard.values_mut().for_each(|heard| *heard = None);
                 (open.ask.number, open.ask.at) = (self.next_number(), at);
                 self.open.insert(open.ask.number, open);
             } else {
@@ -139,11 +166,11 @@ impl FanOuts {
     pub(crate) fn emit(&mut self, now: Tick, mut send: impl FnMut(RegionId, Ask)) {
         for open in self.open.values_mut() {
             // Time may have gone on since the tick was chosen; nobody has heard of it yet.
-            if open.sent.is_none() && !open.named {
+            if open.next.is_none() && !open.named {
                 open.ask.at = open.ask.at.max(now + LEAD_TICKS - 1);
             }
-            if open.sent.is_none_or(|sent| now.since(sent) >= AGAIN_TICKS) {
-                open.sent = Some(now);
+            if open.next.is_none_or(|next| next <= now) {
+                open.next = Some(now + AGAIN_TICKS);
                 let silent = open.heard.iter().filter(|(_, heard)| heard.is_none());
                 silent.for_each(|(region, _)| send(*region, open.ask.clone()));
             }
@@ -183,7 +210,7 @@ impl FanOuts {
 impl FanOut {
     /// True when it has all answers, or has waited long enough since everybody was asked.
     fn is_ripe(&self, now: Tick) -> bool {
-        let late = self.sent.is_some() && now.since(self.ask.at) > PATIENCE_TICKS;
+        let late = self.next.is_some() && now.since(self.ask.at) > PATIENCE_TICKS;
         late || self.heard.values().all(Option::is_some)
     }
 

@@ -500,6 +500,7 @@ impl Gateway {
         let due = |(after, map): &(u64, PartitionMap)| map.effective() <= now && !(waits_for_load && *after == loads);
         for (_, map) in self.maps.extract_if(.., |entry| due(entry)) {
             if map.epoch() > self.map.epoch() {
+                self.fan_outs.succeeded(self.map.regions(), map.effective());
                 self.map = map;
             }
         }

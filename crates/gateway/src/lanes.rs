@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use crate::replicas::Voice;
 
-/// Unacknowledged orders to one region; with more it is taken for gone.
-const WAITING_MAX: usize = 4096;
+/// Unacknowledged orders to one region; with more it is taken for gone. They stay until it is back, also when whoever gave
+/// them has been told that nobody answers.
+const WAITING_MAX: usize = 1_024;
 
 /// Both directions to one region. Sequence numbers outlive a restart of the region; its epoch tells its lives apart.
 #[derive(Debug, Default)]

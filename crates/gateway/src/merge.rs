@@ -36,6 +36,8 @@ pub(crate) fn merge(queries: &[Query], parts: &BTreeMap<RegionId, &Part>) -> Mer
                 }
             }
         }
+        // A peer without a part is silent, which shows elsewhere, or was not asked because it has long had no place. A lane
+        // to the latter stays for good, so that something was acknowledged there says nothing about bodies.
         if part.lanes.iter().any(|lanes| mark(lanes.peer, region).is_some_and(|mark| mark < lanes.acknowledged)) {
             torn.insert(region);
         }

@@ -1,9 +1,10 @@
 //! Questions of clients that the servers answer.
 
 use nimbus_model::{ClientId, RegionId, Tick};
+use nimbus_space::PartitionMap;
 use nimbus_wire::client::{Query, QueryFilter, ToClient};
 use nimbus_wire::{Address, Content, Frame};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Gateway;
 use crate::Outputs;
@@ -47,11 +48,11 @@ impl Gateway {
         if self.fan_outs.is_empty() {
             return;
         }
-        if self.fan_outs.is_ripe(self.now) {
-            let (regions, mut closed) = (self.regions_to_ask(), Vec::new());
-            self.counters.asks_again += self.fan_outs.turn(self.now, &regions, &mut closed);
-            self.close_fan_outs(closed);
-        }
+        let regions = self.regions_that_came();
+        self.fan_outs.include(self.now, &regions);
+        let mut closed = Vec::new();
+        self.counters.asks_again += self.fan_outs.turn(self.now, &mut closed);
+        self.close_fan_outs(closed);
         let (from, era, epoch, tick) = (Address::Gateway(self.config.id), self.era, self.config.epoch, self.now);
         self.fan_outs.emit(self.now, |region, ask| {
             let to = Address::Region(region);
@@ -78,10 +79,32 @@ impl Gateway {
         }
     }
 
-    /// Every region that has a place, is about to get one, or still has bodies although it has none.
+    /// Every region that has a place, is about to get one, had one not long ago, or still has bodies although it has none.
     pub(super) fn regions_to_ask(&self) -> BTreeSet<RegionId> {
-        let maps = self.maps.iter().filter(|(after, _)| *after == self.loads).map(|(_, map)| map).chain([&self.map]);
-        let placed = maps.flat_map(|map| map.regions().iter().copied());
-        placed.chain(self.replicas.iter().map(|replica| replica.region)).collect()
+        let placed = self.known_maps().flat_map(|map| map.regions().iter().copied());
+        let hosts = self.replicas.iter().map(|replica| replica.region);
+        placed.chain(self.fan_outs.former(self.now)).chain(hosts).collect()
+    }
+
+    /// Every region that may have come to be one of [`Gateway::regions_to_ask`] since the last tick, and from when on it
+    /// may have bodies: those of all maps, and those to which bodies came. When those came is not asked: whoever has
+    /// bodies and no place known here may have had them for long.
+    fn regions_that_came(&self) -> BTreeMap<RegionId, Tick> {
+        let mut since: BTreeMap<RegionId, Tick> = BTreeMap::new();
+        for map in self.known_maps() {
+            for region in map.regions() {
+                let from = since.entry(*region).or_insert(map.effective());
+                *from = map.effective().min(*from);
+            }
+        }
+        let changes = self.replicas.changes();
+        let came = changes.created.iter().chain(&changes.owners).filter_map(|slot| self.replicas.get(*slot));
+        since.extend(came.map(|replica| (replica.region, Tick(0))));
+        since
+    }
+
+    /// The map in force, and those to come. While a load is awaited, older ones still take effect before it.
+    fn known_maps(&self) -> impl Iterator<Item = &PartitionMap> {
+        self.maps.iter().map(|(_, map)| map).chain([&self.map])
     }
 }

@@ -97,19 +97,18 @@ impl Gateway {
 
     fn order(&mut self, client: ClientId, seq: Option<u64>, to: RegionId, command: Command) -> Result<(), String> {
         if !self.lanes.has_room(to) {
-            return Err(format!("the server of region {to} does not answer"));
+            return Err(format!("the server of region {to} does not answer; try again later"));
         }
         let spawns = matches!(command, Command::Spawn { .. }) && self.sessions.role(client) != Some(ClientRole::Admin);
         let max = self.config.bodies_per_client;
         if spawns && !self.quotas.take(client, max) {
             return Err(format!("{max} bodies that you made live, which is all that one client may have; remove some"));
         }
-        let Some(sequence) = self.orders.open(client, seq, spawns, self.now) else {
-            if spawns {
-                self.quotas.give_back(client);
-            }
-            return Err("too many commands under way".to_owned());
-        };
+        let opened = self.orders.open((client, seq), to, spawns, self.now);
+        if opened.is_err() && spawns {
+            self.quotas.give_back(client);
+        }
+        let sequence = opened?;
         let by = CommandRef { gateway: self.config.id, client, sequence };
         self.lanes.push(to, self.now, Order { by, hops: 0, command });
         Ok(())

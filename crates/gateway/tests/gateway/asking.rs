@@ -2,11 +2,15 @@
 
 use nimbus_client::{Hits, Query, QueryAnswer, QueryFilter};
 use nimbus_model::{ClientId, Nid, RegionId, Tick, Vec3};
+use nimbus_space::PartitionMap;
 use nimbus_wire::Content;
 use nimbus_wire::ask::{Ask, Part, PartAnswer, Reply, Unanswered};
 use nimbus_wire::client::{ClientRole, Hit};
 
-use crate::stage::{A, B, Stage};
+use crate::stage::{A, B, Stage, hosted};
+
+/// A region that has no place at first.
+const C: RegionId = RegionId(2);
 
 fn ray() -> Query {
     Query::Ray { origin: Vec3::Y, direction: Vec3::X, max: 50.0 }
@@ -191,6 +195,107 @@ fn refusals_have_reasons() {
     stage.era = 2;
     stage.step();
     assert!(refusal(&mut stage, client).contains("loaded anew"));
+}
+
+/// The map after that of the stage, in which half of what B has is C's.
+fn map_with_c(effective: Tick) -> PartitionMap {
+    crate::stage::map().split(2, (0, 25.0), C, 10.0, effective).expect("there is room for a third")
+}
+
+/// Runs until there is an answer; says whom the gateway asked from the next tick on.
+fn answer(stage: &mut Stage, client: ClientId) -> (Hits, Vec<RegionId>) {
+    let mut asked = Vec::new();
+    for _ in 0..200 {
+        stage.step();
+        asked.extend(std::mem::take(&mut stage.asks).into_iter().map(|(to, _)| to));
+        if let [hits] = &stage.client(client).take_hits()[..] {
+            return (hits.clone(), asked);
+        }
+    }
+    panic!("silence is no answer");
+}
+
+#[test]
+fn whoever_gets_a_place_before_the_tick_is_asked_at_once_and_named_when_silent() {
+    let (mut stage, client) = stage();
+    let at = stage.now + 40;
+    ask(&mut stage, client, Some(at), 1);
+    stage.step();
+    let to_a = asked(&mut stage, A);
+    for region in [A, B] {
+        reply(&mut stage, region, &to_a, met(&to_a, 3, 5.0));
+    }
+    stage.asks.clear();
+    stage.gateway.set_map(map_with_c(stage.now + 10));
+    stage.step();
+    assert_eq!(asked(&mut stage, C), to_a);
+    let (hits, asked) = answer(&mut stage, client);
+    assert!(asked.iter().all(|to| *to == C), "nobody else is silent: {asked:?}");
+    assert_eq!((hits.tick, hits.missing), (to_a.at, Some(vec![C])));
+    assert!(stage.now > to_a.at + 59, "it was waited for");
+}
+
+#[test]
+fn whoever_gets_a_place_after_the_tick_is_not_waited_for() {
+    let (mut stage, client) = stage();
+    let at = stage.now + 10;
+    ask(&mut stage, client, Some(at), 1);
+    stage.step();
+    let to_a = asked(&mut stage, A);
+    stage.gateway.set_map(map_with_c(to_a.at + 1));
+    for region in [A, B] {
+        reply(&mut stage, region, &to_a, met(&to_a, 3, 5.0));
+    }
+    stage.step();
+    assert_eq!(hits(&mut stage, client).missing, Some(vec![]));
+    // Whoever is about to get one is asked with all others.
+    ask(&mut stage, client, None, 1);
+    stage.step();
+    assert_eq!(asked(&mut stage, A), asked(&mut stage, C));
+}
+
+#[test]
+fn whoever_lost_its_place_is_asked_as_long_as_it_may_make_bodies() {
+    let (mut stage, client) = stage();
+    let three = map_with_c(stage.now.next());
+    let two = three.merge(2, stage.now + 2).expect("B has both");
+    stage.gateway.set_map(three);
+    stage.step();
+    stage.gateway.set_map(two);
+    stage.step();
+    assert_eq!(stage.gateway.map().regions(), [A, B]);
+    for (wait, is_asked) in [(600, true), (100, false)] {
+        (0..wait).for_each(|_| stage.step());
+        stage.asks.clear();
+        ask(&mut stage, client, None, 1);
+        stage.step();
+        assert_eq!(stage.asks.iter().any(|(to, _)| *to == C), is_asked, "after {wait} more ticks");
+    }
+}
+
+#[test]
+fn bodies_make_a_region_one_to_ask_wherever_they_come_from() {
+    let (mut stage, client) = stage();
+    ask(&mut stage, client, None, 1);
+    stage.step();
+    let to_a = asked(&mut stage, A);
+    for region in [A, B] {
+        reply(&mut stage, region, &to_a, met(&to_a, 3, 5.0));
+    }
+    stage.say(C, hosted(8, 1, 4.0));
+    stage.step();
+    assert_eq!(asked(&mut stage, C), to_a);
+    // It had run the tick already, so another one is tried, and it is among those who are asked for that.
+    reply(&mut stage, C, &to_a, Err(Unanswered::Missed));
+    stage.asks.clear();
+    stage.step();
+    let later = asked(&mut stage, C);
+    assert!(later.at > to_a.at);
+    for region in [A, B, C] {
+        reply(&mut stage, region, &later, met(&later, 3, 5.0));
+    }
+    stage.step();
+    assert_eq!(hits(&mut stage, client).missing, Some(vec![]));
 }
 
 #[test]

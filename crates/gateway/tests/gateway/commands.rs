@@ -349,3 +349,43 @@ fn commands_that_nobody_answers_are_given_up() {
     let answers = stage.client(viewer).take_answers();
     assert!(matches!(&answers[..], [Answer { seq: Some(1), outcome: Err(reason) }] if reason.contains("no server")));
 }
+
+/// Gives spawns at a place as one client until one is refused, at most 200 a second; says how many were taken, and why the
+/// last was not.
+fn until_refused(stage: &mut Stage, client: ClientId, x: f32) -> (usize, String) {
+    let mut given = 0;
+    for _ in 0..1_700 {
+        for _ in 0..3 {
+            let text = stage.client(client).spawn(ball(x));
+            send(stage, client, &text);
+        }
+        given += 3;
+        // Only the gateway runs: nobody answers.
+        stage.now = stage.now.next();
+        stage.tick();
+        let answers = stage.client(client).take_answers();
+        if let Some(Answer { outcome: Err(reason), .. }) = answers.last() {
+            return (given - answers.len(), reason.clone());
+        }
+    }
+    panic!("{given} commands were taken")
+}
+
+#[test]
+fn a_region_that_is_dead_takes_no_room_from_others() {
+    let mut stage = Stage::new();
+    let clients = [1, 2].map(|number| stage.join(number));
+    stage.step();
+    let (first, reason) = until_refused(&mut stage, clients[0], -30.0);
+    assert!(reason.contains("region r0") && reason.contains("wait"), "{reason}");
+    let (second, reason) = until_refused(&mut stage, clients[1], -30.0);
+    assert!(reason.contains("region r0") && reason.contains("try again"), "{reason}");
+    assert!(second > 0, "one client does not take all the room");
+    assert!(first + second <= 1_024, "{first} and {second}");
+    for client in clients {
+        let text = stage.client(client).spawn(ball(30.0));
+        send(&mut stage, client, &text);
+    }
+    stage.tick();
+    assert_eq!(stage.regions[&B].orders.len(), 2, "who is alive gets its orders");
+}
