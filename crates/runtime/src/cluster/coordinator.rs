@@ -260,11 +260,12 @@ impl Desk {
         let Some(roster) = self.core.roster().filter(|_| self.core.leads()).cloned() else {
             return self.checkpointing.give_up(tell);
         };
-        let now_us = self.calendar_us();
-        let tick = roster.timeline.as_ref().zip(now_us).and_then(|(timeline, now_us)| timeline.tick_at(now_us));
-        let (Some(tick), Some(Ok(world))) = (tick, self.worlds.ready(&roster.world)) else { return };
+        let Some((timeline, calendar_us)) = roster.timeline.as_ref().zip(self.calendar_us()) else { return };
+        let (Some(tick), Some(Ok(world))) = (timeline.tick_at(calendar_us), self.worlds.ready(&roster.world)) else {
+            return;
+        };
         let mesh = self.mesh.clone();
-        let now = Now { at: self.clock.now(), roster: &roster, tick, world: &world };
+        let now = Now { at: self.clock.now(), roster: &roster, timeline, calendar_us, tick, world: &world };
         self.checkpointing.turn(&now, |to, post| _ = mesh.send(to, post.encode(), Delivery::Ordered), tell);
     }
 
