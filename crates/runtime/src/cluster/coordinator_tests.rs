@@ -27,8 +27,7 @@ fn turn(desk: &mut Desk) {
 
 /// The desk hears this from the node.
 fn hear(desk: &mut Desk, post: &Post) {
-    let received =
-        Received { from: "n".parse().unwrap(), role: Role::Node, incarnation: 1, bytes: post.encode().into() };
+    let received = Received { from: "n".parse().unwrap(), role: Role::Node, incarnation: 1, bytes: post.encode() };
     desk.hear(received, &mut drop);
 }
 

@@ -341,8 +341,7 @@ mod tests {
     /// The coordinator, whose calendar is at a tick now, answers what was asked just now.
     fn told(member: &mut Member, tick: u64) {
         let bytes = Post::ClockTold(member.clock.steady_us(), tick * 100_000).encode();
-        let received =
-            Received { from: "c".parse().unwrap(), role: Role::Coordinator, incarnation: 1, bytes: bytes.into() };
+        let received = Received { from: "c".parse().unwrap(), role: Role::Coordinator, incarnation: 1, bytes };
         member.hear(received).unwrap();
     }
 
