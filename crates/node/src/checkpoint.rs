@@ -132,8 +132,8 @@ pub enum CheckpointError {
     /// Bytes that are no part.
     #[error("the part of {0} is damaged")]
     Damaged(RegionId),
-    /// Parts of different ticks or worlds.
-    #[error("the part of {0} is not of the same tick and world as the others")]
+    /// Parts of different ticks or worlds, or of others than wanted.
+    #[error("the part of {0} is not of the tick and world of the checkpoint")]
     OtherTick(RegionId),
     /// A region has no part, or two.
     #[error("there must be exactly one part of {0}")]

@@ -179,7 +179,12 @@ impl Checkpoints {
             if bytes.len() != filed.bytes || sum(&bytes) != filed.sum {
                 return Err(unfit(CheckpointError::Damaged(filed.region)));
             }
-            parts.push(Part::decode(filed.region, &bytes).map_err(unfit)?);
+            let part = Part::decode(filed.region, &bytes).map_err(unfit)?;
+            // Parts that agree with each other may still all be of another world than the one the list speaks of.
+            if (part.tick, part.era) != (manifest.tick, manifest.era) {
+                return Err(unfit(CheckpointError::OtherTick(part.region)));
+            }
+            parts.push(part);
         }
         let regions: Vec<RegionId> = manifest.parts.iter().map(|filed| filed.region).collect();
         Checkpoint::assemble(world.clone(), &regions, &parts).map_err(unfit)
@@ -226,4 +231,47 @@ fn sum(bytes: &[u8]) -> u64 {
     }
     mixer.word(bytes.len() as u64);
     mixer.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nimbus_node::{Node, NodeConfig};
+
+    /// The only part of a world without bodies that was loaded for the second time.
+    fn second(world: &Arc<World>) -> Part {
+        let (map, _) = crate::first_map(world, 1).unwrap();
+        let node = Node::new(NodeConfig::new(RegionId(0)), world.clone(), 2, map, Tick(40));
+        node.contribution(node.whole_draft()).into_part()
+    }
+
+    #[test]
+    fn parts_of_another_world_or_tick_than_the_list_says_are_no_checkpoint() {
+        let directory = std::env::temp_dir().join(format!("nimbus-checkpoints-{}", std::process::id()));
+        let checkpoints = Checkpoints::open(directory.to_str().unwrap()).unwrap();
+        let world = Arc::new(World::new("test"));
+        let filed = checkpoints.write_part("a", &second(&world)).unwrap();
+        let manifest = |tick, era| Manifest {
+            version: 0,
+            name: "a".to_owned(),
+            cluster: "test".to_owned(),
+            world: world.name.clone(),
+            tick,
+            era,
+            issued: 0,
+            bodies: 0,
+            parts: vec![filed.clone()],
+        };
+        for (tick, era) in [(Tick(40), 1), (Tick(41), 2)] {
+            let outcome = checkpoints.finish(&world, manifest(tick, era));
+            let unfit = |error: &KeepError| {
+                matches!(error, KeepError::Unfit { source: CheckpointError::OtherTick(RegionId(0)), .. })
+            };
+            assert!(outcome.as_ref().is_err_and(unfit), "{outcome:?}");
+            assert!(!directory.join("a/manifest.json").exists());
+        }
+        checkpoints.finish(&world, manifest(Tick(40), 2)).unwrap();
+        assert_eq!(checkpoints.read("latest").unwrap().checkpoint.era, 2);
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 }

@@ -7,13 +7,14 @@ use nimbus_wire::GatewayId;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::ferry::Ferry;
 
 /// Most errands that wait at one server.
 const ERRANDS_MAX: usize = 64;
-/// Most questions that wait for their tick.
+/// Most questions that wait for their tick, and as many for checkpoints, which are to be had whatever else is asked.
 const QUESTIONS_MAX: usize = 16;
 
 /// What a server owned after a tick. Those of all regions at one tick tell whether every body is there once.
@@ -53,15 +54,53 @@ pub(crate) enum Errand {
     /// Run no tick after this one; none takes that back.
     StopAfter(Option<Tick>),
     /// What are you, as a part of a checkpoint, after this tick? Of a tick that is past, it answers for the last one.
-    Contribute(Tick, SyncSender<Contribution>),
+    Contribute(Tick, Reply<Contribution>),
     /// End at once, without a word to anybody.
     Die,
     /// What do you own after this tick? Of a tick that is past, it answers for the last one.
-    Census(Tick, SyncSender<Census>),
+    Census(Tick, Reply<Census>),
     /// Where is what you own after this tick? Of a tick that is past, it answers for the last one.
-    Places(Tick, SyncSender<Places>),
+    Places(Tick, Reply<Places>),
     /// Give bodies away at every tick from now on; none ends that.
     Ferry(Option<Ferry>),
+}
+
+/// Somebody who waits for answers. Questions are forgotten when their asker is gone.
+pub(crate) struct Asker<T> {
+    pub(crate) answers: Receiver<T>,
+    _waits: Arc<()>,
+}
+
+/// Where an answer goes.
+pub(crate) struct Reply<T> {
+    to: SyncSender<T>,
+    asker: Weak<()>,
+}
+
+impl<T> Clone for Reply<T> {
+    fn clone(&self) -> Reply<T> {
+        Reply { to: self.to.clone(), asker: self.asker.clone() }
+    }
+}
+
+impl<T> Asker<T> {
+    /// An asker of so many servers, and where each of them answers.
+    pub(crate) fn new(servers: usize) -> (Asker<T>, Reply<T>) {
+        let ((to, answers), waits) = (sync_channel(servers), Arc::new(()));
+        let asker = Arc::downgrade(&waits);
+        (Asker { answers, _waits: waits }, Reply { to, asker })
+    }
+}
+
+impl<T> Reply<T> {
+    fn give(&self, answer: T) {
+        // Whoever asked may have lost patience.
+        _ = self.to.try_send(answer);
+    }
+
+    fn is_awaited(&self) -> bool {
+        self.asker.strong_count() > 0
+    }
 }
 
 /// Where errands are handed in.
@@ -89,9 +128,19 @@ pub(crate) struct Errands {
 
 /// Something that waits for its tick.
 enum Question {
-    Census(SyncSender<Census>),
-    Places(SyncSender<Places>),
-    Contribution(SyncSender<Contribution>, Draft),
+    Census(Reply<Census>),
+    Places(Reply<Places>),
+    Contribution(Reply<Contribution>, Draft),
+}
+
+impl Question {
+    fn is_awaited(&self) -> bool {
+        match self {
+            Question::Census(reply) => reply.is_awaited(),
+            Question::Places(reply) => reply.is_awaited(),
+            Question::Contribution(reply, _) => reply.is_awaited(),
+        }
+    }
 }
 
 impl Errands {
@@ -111,7 +160,11 @@ impl Errands {
                 Errand::Die => self.killed = true,
                 Errand::Census(at, answer) => self.note(at, Question::Census(answer)),
                 Errand::Places(at, answer) => self.note(at, Question::Places(answer)),
-                Errand::Contribute(at, answer) => self.note(at, Question::Contribution(answer, Draft::default())),
+                Errand::Contribute(at, answer) => {
+                    // While time stands still there are no ticks over which to spread the work, but there is time.
+                    let draft = if node.now() >= at { node.whole_draft() } else { Draft::default() };
+                    self.note(at, Question::Contribution(answer, draft));
+                }
                 Errand::Ferry(ferry) => self.ferry = ferry,
             }
         }
@@ -145,27 +198,33 @@ impl Errands {
     pub(crate) fn answer(&mut self, node: &Node) {
         self.questions.retain_mut(|(at, question)| {
             let due = node.now() >= *at;
-            // Whoever asked may have lost patience.
+            if !question.is_awaited() {
+                return false;
+            }
             match question {
-                Question::Census(answer) if due => _ = answer.try_send(census(node)),
-                Question::Places(answer) if due => _ = answer.try_send(places(node)),
+                Question::Census(reply) if due => reply.give(census(node)),
+                Question::Places(reply) if due => reply.give(places(node)),
                 Question::Census(_) | Question::Places(_) => {}
-                Question::Contribution(answer, draft) => {
+                Question::Contribution(reply, draft) => {
                     let began = ThreadTime::now();
                     let made = due.then(|| node.contribution(std::mem::take(draft)));
                     if !due {
                         node.draft(draft, *at);
                     }
                     self.longest_look = self.longest_look.max(began.elapsed());
-                    made.into_iter().for_each(|made| _ = answer.try_send(made));
+                    made.into_iter().for_each(|made| reply.give(made));
                 }
             }
             !due
         });
     }
 
+    /// Notes a question. One for which there is no room is dropped, and with it where its answer would go.
     fn note(&mut self, at: Tick, question: Question) {
-        if self.questions.len() < QUESTIONS_MAX {
+        self.questions.retain(|(_, question)| question.is_awaited());
+        let for_checkpoint = |question: &Question| matches!(question, Question::Contribution(..));
+        let alike = |(_, other): &&(Tick, Question)| for_checkpoint(other) == for_checkpoint(&question);
+        if self.questions.iter().filter(alike).count() < QUESTIONS_MAX {
             self.questions.push((at, question));
         }
     }
@@ -185,4 +244,51 @@ fn places(node: &Node) -> Places {
     let place = |nid: Nid| node.motion(nid).map(|motion| (nid, motion.pose));
     let Census { region, epoch, tick, owned, in_flight } = census(node);
     Places { region, epoch, tick, owned: owned.into_iter().filter_map(place).collect(), in_flight }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nimbus_model::World;
+    use nimbus_node::NodeConfig;
+
+    /// A server that stands at tick 40.
+    fn node() -> Node {
+        let world = Arc::new(World::new("test"));
+        let (map, _) = crate::first_map(&world, 1).unwrap();
+        Node::new(NodeConfig::new(RegionId(0)), world, 1, map, Tick(40))
+    }
+
+    #[test]
+    fn a_question_goes_with_its_asker() {
+        let (desk, mut errands) = Errands::open();
+        let mut node = node();
+        for round in 0..5 * QUESTIONS_MAX {
+            let (asker, reply) = Asker::new(1);
+            assert!(desk.hand_in(Errand::Census(Tick(99_999_999_999), reply)));
+            errands.take(&mut node);
+            assert_eq!(errands.questions.len(), 1, "in round {round}");
+            drop(asker);
+        }
+        let (asker, reply) = Asker::new(1);
+        assert!(desk.hand_in(Errand::Census(Tick(0), reply)));
+        errands.take(&mut node);
+        assert_eq!(asker.answers.try_recv().map(|census| census.tick), Ok(Tick(40)), "of a tick that is past");
+        assert!(errands.questions.is_empty());
+    }
+
+    #[test]
+    fn checkpoints_find_room_beside_questions_that_wait() {
+        let (desk, mut errands) = Errands::open();
+        let mut node = node();
+        let (_patient, reply) = Asker::new(1);
+        for _ in 0..2 * QUESTIONS_MAX {
+            assert!(desk.hand_in(Errand::Census(Tick(50), reply.clone())));
+        }
+        let (asker, reply) = Asker::new(1);
+        assert!(desk.hand_in(Errand::Contribute(Tick(40), reply)));
+        errands.take(&mut node);
+        assert_eq!(errands.questions.len(), QUESTIONS_MAX);
+        assert_eq!(asker.answers.try_recv().map(|made| made.into_part().tick), Ok(Tick(40)));
+    }
 }

@@ -87,6 +87,15 @@ impl RealTime {
         self.clock.now()
     }
 
+    /// How long it takes until a tick is due; none when it never will be unless somebody orders otherwise.
+    pub fn until(&self, tick: Tick) -> Option<Duration> {
+        let (state, now) = (self.lock(), self.clock.now());
+        if state.due(now) >= tick {
+            return Some(Duration::ZERO);
+        }
+        state.when(tick).map(|moment| moment.saturating_sub(now))
+    }
+
     /// Sleeps until a tick after `after` is due, but not for ever: while ticks are far apart, or time stands still, it
     /// wakes now and then although nothing is due. None when the run is over.
     pub fn wait(&self, after: Tick) -> Option<Wake> {
@@ -292,6 +301,16 @@ mod tests {
         pace.with(|timeline, now| timeline.pause(now));
         let due = pace.look(|timeline, now| timeline.due(now));
         assert_eq!(pace.wait_briefly(due, Duration::from_millis(5)), Some(due));
+    }
+
+    #[test]
+    fn how_long_a_tick_takes_to_come_is_known_beforehand() {
+        let pace = RealTime::start(Tick(100), 1);
+        assert_eq!(pace.until(Tick(7)), Some(Duration::ZERO));
+        let until = pace.until(Tick(1_000)).unwrap();
+        assert!((Duration::from_secs(800)..=Duration::from_secs(900)).contains(&until), "{until:?}");
+        pace.with(|timeline, now| timeline.pause(now));
+        assert_eq!((pace.until(Tick(100)), pace.until(Tick(1_000))), (Some(Duration::ZERO), None));
     }
 
     #[test]

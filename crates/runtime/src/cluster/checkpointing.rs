@@ -3,7 +3,7 @@
 //!
 //! Nobody stops. A server takes one look at its bodies after the tick; encoding and writing are done beside it.
 
-use nimbus_control::Roster;
+use nimbus_control::{Change, Roster, Timeline};
 use nimbus_model::{RegionId, Tick, World};
 use nimbus_node::CheckpointError;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,9 @@ use crate::mesh::ProcessName;
 
 /// A tick is named so far ahead that everybody hears of it before it comes, and has time to prepare.
 const LEAD_TICKS: u64 = 45;
-/// How long parts may take to come.
+/// But where ticks are far apart not further than this, unless it is the next one.
+const LEAD_MAX: Duration = Duration::from_secs(15);
+/// How long parts may take to come once the tick is due.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How often it is tried with another tick when parts do not fit together.
 const TRIES_MAX: u32 = 5;
@@ -35,6 +37,11 @@ pub(super) type OrderDesk = SyncSender<SyncSender<Outcome>>;
 pub(super) struct Now<'a> {
     pub(super) at: Duration,
     pub(super) roster: &'a Roster,
+    /// When ticks are due.
+    pub(super) timeline: &'a Timeline,
+    /// The unix microsecond by which they are.
+    pub(super) calendar_us: u64,
+    /// The last tick that is due.
     pub(super) tick: Tick,
     pub(super) world: &'a Arc<World>,
 }
@@ -42,14 +49,22 @@ pub(super) struct Now<'a> {
 struct UnderWay {
     name: String,
     tick: Tick,
+    /// The world that is in force when it begins. Another one may be before it is finished.
+    world: Arc<World>,
+    era: u16,
     wanted: BTreeSet<RegionId>,
     parts: BTreeMap<RegionId, Filed>,
     until: Duration,
+    wish: Wish,
+    /// The list is being written.
+    finishing: Option<Receiver<Result<Manifest, KeepError>>>,
+}
+
+/// A checkpoint that is to be made.
+struct Wish {
     tries: u32,
     /// Whoever ordered it, unless time did.
     for_whom: Option<SyncSender<Outcome>>,
-    /// The list is being written.
-    finishing: Option<Receiver<Result<Manifest, KeepError>>>,
 }
 
 /// See the description of this file.
@@ -57,6 +72,10 @@ pub(super) struct Checkpointing {
     plan: Option<CheckpointPlan>,
     orders: Receiver<SyncSender<Outcome>>,
     under_way: Option<UnderWay>,
+    /// One that is to be tried again.
+    again: Option<Wish>,
+    /// Era and tick of the last that was made, and how many were made of those: while time stands still there may be more.
+    last: Option<(u16, Tick, u32)>,
     /// When the next one is due by itself.
     due: Duration,
 }
@@ -66,7 +85,7 @@ impl Checkpointing {
     pub(super) fn new(plan: Option<CheckpointPlan>) -> (Checkpointing, OrderDesk) {
         let (desk, orders) = sync_channel(ORDERS_MAX);
         let due = plan.as_ref().and_then(|plan| plan.every).unwrap_or(Duration::MAX);
-        (Checkpointing { plan, orders, under_way: None, due }, desk)
+        (Checkpointing { plan, orders, under_way: None, again: None, last: None, due }, desk)
     }
 
     /// Goes on. `send` reaches processes, `tell` people.
@@ -76,13 +95,15 @@ impl Checkpointing {
         };
         if let Some(finishing) = &under_way.finishing {
             return match finishing.try_recv() {
-                Ok(outcome) => self.conclude(outcome, now, send, tell),
+                Ok(outcome) => self.conclude(outcome, tell),
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => self.end(Err("the list could not be written".to_owned()), tell),
             };
         }
         if under_way.wanted.iter().all(|region| under_way.parts.contains_key(region)) {
             under_way.finishing = self.plan.as_ref().map(|plan| finish(plan, under_way, now));
+        } else if now.timeline.horizon().is_some_and(|last| last < under_way.tick) {
+            self.try_again("time stands still before its tick".to_owned(), tell);
         } else if now.at > under_way.until {
             let missing: Vec<String> =
                 under_way.wanted.iter().filter(|r| !under_way.parts.contains_key(r)).map(|r| r.to_string()).collect();
@@ -105,42 +126,57 @@ impl Checkpointing {
         if self.under_way.is_some() {
             self.end(Err("this coordinator leads no more".to_owned()), tell);
         }
-        for order in self.orders.try_iter() {
+        let again = self.again.take().and_then(|wish| wish.for_whom);
+        for order in again.into_iter().chain(self.orders.try_iter()) {
             // Whoever ordered may have lost patience.
             _ = order.try_send(Err("this coordinator does not lead; ask another one".to_owned()));
         }
     }
 
     fn begin_if_due(&mut self, now: &Now<'_>, send: impl FnMut(&ProcessName, Post), tell: &mut impl FnMut(String)) {
-        let order = self.orders.try_recv().ok();
-        if order.is_none() && now.at < self.due {
+        if now.roster.changes.iter().any(|change| matches!(change, Change::Load { .. })) {
+            // Parts would be of one world or of the other, depending on who is how far.
             return;
         }
-        self.begin(order, 1, now, send, tell);
+        let ordered = || self.orders.try_recv().ok().map(|order| Wish { tries: 1, for_whom: Some(order) });
+        if let Some(wish) = self.again.take().or_else(ordered) {
+            self.begin(wish, now, send, tell);
+        } else if now.at >= self.due {
+            self.begin(Wish { tries: 1, for_whom: None }, now, send, tell);
+        }
     }
 
     fn begin(
         &mut self,
-        for_whom: Option<SyncSender<Outcome>>,
-        tries: u32,
+        wish: Wish,
         now: &Now<'_>,
         mut send: impl FnMut(&ProcessName, Post),
         tell: &mut impl FnMut(String),
     ) {
         let every = self.plan.as_ref().and_then(|plan| plan.every);
         self.due = every.map_or(Duration::MAX, |every| now.at + every);
-        let tick = now.tick + LEAD_TICKS;
-        let name = format!("era-{:05}-tick-{:012}", now.roster.era, tick.0);
+        let (tick, era) = (tick_ahead(now), now.roster.era);
+        let mut name = format!("era-{era:05}-tick-{:012}", tick.0);
+        if let Some((_, _, made)) = self.last.filter(|last| (last.0, last.1) == (era, tick)) {
+            if wish.for_whom.is_none() {
+                // Time stands still, and what it has brought forth is kept.
+                return;
+            }
+            // One that is whole is not written over.
+            name = format!("{name}-{}", made + 1);
+        }
         let wanted = now.roster.regions.keys().copied().collect();
-        let until = now.at + PATIENCE;
+        let due_us = now.timeline.due_us(tick).unwrap_or_default();
+        let until = now.at + Duration::from_micros(due_us.saturating_sub(now.calendar_us)) + PATIENCE;
         self.under_way = Some(UnderWay {
             name: name.clone(),
             tick,
+            world: now.world.clone(),
+            era,
             wanted,
             parts: BTreeMap::new(),
             until,
-            tries,
-            for_whom,
+            wish,
             finishing: None,
         });
         let lost = now.roster.regions.iter().find(|(_, region)| region.lost.is_some());
@@ -164,30 +200,29 @@ impl Checkpointing {
         }
     }
 
-    fn conclude(
-        &mut self,
-        outcome: Result<Manifest, KeepError>,
-        now: &Now<'_>,
-        send: impl FnMut(&ProcessName, Post),
-        tell: &mut impl FnMut(String),
-    ) {
+    fn conclude(&mut self, outcome: Result<Manifest, KeepError>, tell: &mut impl FnMut(String)) {
         let unlucky = |error: &KeepError| {
             let KeepError::Unfit { source, .. } = error else { return false };
             matches!(source, CheckpointError::Torn { .. } | CheckpointError::OtherTick(_))
         };
         match outcome {
-            Ok(manifest) => self.end(Ok(manifest), tell),
-            Err(error) if unlucky(&error) => {
-                let Some(under_way) = self.under_way.take() else { return };
-                if under_way.tries < TRIES_MAX {
-                    self.begin(under_way.for_whom, under_way.tries + 1, now, send, tell);
-                } else {
-                    self.under_way = Some(under_way);
-                    self.end(Err(error.to_string()), tell);
-                }
+            Ok(manifest) => {
+                let same = self.last.filter(|last| (last.0, last.1) == (manifest.era, manifest.tick));
+                self.last = Some((manifest.era, manifest.tick, same.map_or(0, |last| last.2) + 1));
+                self.end(Ok(manifest), tell);
             }
+            Err(error) if unlucky(&error) => self.try_again(error.to_string(), tell),
             Err(error) => self.end(Err(error.to_string()), tell),
         }
+    }
+
+    /// Takes another tick, unless that has been tried often enough.
+    fn try_again(&mut self, why: String, tell: &mut impl FnMut(String)) {
+        if self.under_way.as_ref().is_some_and(|under_way| under_way.wish.tries >= TRIES_MAX) {
+            return self.end(Err(why), tell);
+        }
+        let wish = self.under_way.take().map(|under_way| under_way.wish);
+        self.again = wish.map(|wish| Wish { tries: wish.tries + 1, ..wish });
     }
 
     fn end(&mut self, outcome: Outcome, tell: &mut impl FnMut(String)) {
@@ -199,8 +234,15 @@ impl Checkpointing {
             Err(why) => tell(format!("no checkpoint: {why}")),
         }
         // Whoever ordered may have lost patience.
-        under_way.for_whom.into_iter().for_each(|for_whom| _ = for_whom.try_send(outcome.clone()));
+        under_way.wish.for_whom.into_iter().for_each(|for_whom| _ = for_whom.try_send(outcome.clone()));
     }
+}
+
+/// The tick after which the world is to be kept: some way ahead, but one that comes, and comes soon.
+fn tick_ahead(now: &Now<'_>) -> Tick {
+    let soon = now.timeline.tick_at(now.calendar_us.saturating_add(LEAD_MAX.as_micros() as u64)).unwrap_or_default();
+    let tick = (now.tick + LEAD_TICKS).min(soon.max(now.tick.next()));
+    now.timeline.horizon().map_or(tick, |last| tick.min(last))
 }
 
 /// Reads what the nodes wrote and finishes the checkpoint, on a thread of its own.
@@ -210,14 +252,15 @@ fn finish(plan: &CheckpointPlan, under_way: &UnderWay, now: &Now<'_>) -> Receive
         version: 0,
         name: under_way.name.clone(),
         cluster: now.roster.cluster.clone(),
-        world: now.world.name.clone(),
+        world: under_way.world.name.clone(),
         tick: under_way.tick,
-        era: now.roster.era,
+        era: under_way.era,
+        // It only grows, so that of now is good for that tick as well.
         issued: now.roster.issued,
         bodies: 0,
         parts: under_way.parts.values().cloned().collect(),
     };
-    let (place, world) = (plan.place.clone(), now.world.clone());
+    let (place, world) = (plan.place.clone(), under_way.world.clone());
     let work = move || {
         let outcome = Checkpoints::open(&place).and_then(|checkpoints| checkpoints.finish(&world, manifest));
         _ = done.try_send(outcome);
@@ -226,3 +269,7 @@ fn finish(plan: &CheckpointPlan, under_way: &UnderWay, now: &Now<'_>) -> Receive
     _ = std::thread::Builder::new().name("checkpoint".to_owned()).spawn(work);
     finished
 }
+
+#[cfg(test)]
+#[path = "checkpointing_tests.rs"]
+mod tests;

@@ -37,6 +37,8 @@ const LEAD_AGAIN: Duration = Duration::from_secs(1);
 const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(60);
 /// How often one that follows asks what time it is.
 const CLOCK_EVERY: Duration = Duration::from_millis(200);
+/// The same for one that leads and does not know.
+const CLOCK_SOUGHT_EVERY: Duration = Duration::from_millis(50);
 
 /// Runs a coordinator until `ends` says so. `tell` gets what people should know.
 pub fn run_coordinator(
@@ -46,63 +48,14 @@ pub fn run_coordinator(
     mut ends: impl FnMut() -> bool,
     mut tell: impl FnMut(String),
 ) -> Result<(), ClusterError> {
-    let clock = Clock::start();
-    let genesis = Genesis {
-        cluster: setup.name.as_str().to_owned(),
-        world: setup.world.name.clone(),
-        map: Arc::new(setup.map.clone()),
-        spare: setup.spare.clone(),
-        tick_hz: setup.world.tick_hz,
-        standing: setup.restored.as_ref().map_or(Beginning::NEW, |restored| Beginning {
-            tick: restored.checkpoint.tick,
-            era: restored.checkpoint.era,
-            issued: restored.manifest.issued,
-        }),
-        placed: Arc::new(setup.world.placed.clone()),
-    };
-    let config = Config {
-        unix_us_at_zero: Clock::unix_us().saturating_sub(clock.now().as_micros() as u64),
-        nodes_wanted: setup.count(Role::Node),
-        ..Config::new(name.as_str(), token, genesis)
-    };
-    let core = Coordinator::new(config).map_err(|invalid| ClusterError::Coordinator(invalid.to_string()))?;
-    let store = Store::open(setup, name, token)?;
-    let mesh = setup.connect(name, Role::Coordinator)?;
-    let (checkpointing, order_desk) = Checkpointing::new(setup.checkpoints.clone());
-    let mut desk = Desk {
-        checkpointing,
-        core,
-        store,
-        mesh,
-        name: name.clone(),
-        token,
-        others: setup.named(Role::Coordinator).filter(|other| *other != name).cloned().collect(),
-        links: setup.places.keys().cloned().zip((0..).map(Link)).collect(),
-        elected: false,
-        followed: None,
-        newest: None,
-        lead_at: Duration::ZERO,
-        troubled: false,
-        unusable: None,
-        calendar: Calendar::default(),
-        ask_time_at: Duration::ZERO,
-        balancer: setup.balance.then(|| {
-            Balancer::with_lead(&setup.world, setup.map.clone(), BALANCE_LEAD_TICKS).with_budget(setup.budget_us)
-        }),
-        budget_us: setup.budget_us,
-        balanced_era: 1,
-        loads: BTreeMap::new(),
-        orders: 0,
-        petition: None,
-        worlds: Worlds::new(setup),
-        clock,
-    };
+    let (mut desk, order_desk) = Desk::open(setup, name, token)?;
     let shown: Arc<Mutex<Option<Arc<Roster>>>> = Arc::default();
     let _operator = setup.operators.get(name).map(|at| Operator::start(*at, facts(&shown, order_desk))).transpose()?;
     while !ends() {
         let mesh = desk.mesh.clone();
         mesh.wait(if desk.store.is_asked() { POLL_ASKED } else { POLL });
         mesh.drain(|received| desk.hear(received, &mut tell));
+        desk.keep_time();
         desk.lead(&mut tell);
         desk.ask_time();
         desk.act(Input::Time, &mut tell);
@@ -126,6 +79,8 @@ struct Desk {
     token: u64,
     /// The other coordinators.
     others: Vec<ProcessName>,
+    /// All who are no coordinators.
+    members: Vec<ProcessName>,
     links: BTreeMap<ProcessName, Link>,
     /// What the election says.
     elected: bool,
@@ -157,6 +112,63 @@ struct Desk {
 }
 
 impl Desk {
+    /// A desk, and where operators order checkpoints at it.
+    fn open(setup: &ClusterSetup, name: &ProcessName, token: u64) -> Result<(Desk, OrderDesk), ClusterError> {
+        let clock = Clock::start();
+        let genesis = Genesis {
+            cluster: setup.name.as_str().to_owned(),
+            world: setup.world.name.clone(),
+            map: Arc::new(setup.map.clone()),
+            spare: setup.spare.clone(),
+            tick_hz: setup.world.tick_hz,
+            standing: setup.restored.as_ref().map_or(Beginning::NEW, |restored| Beginning {
+                tick: restored.checkpoint.tick,
+                era: restored.checkpoint.era,
+                issued: restored.manifest.issued,
+            }),
+            placed: Arc::new(setup.world.placed.clone()),
+        };
+        let config = Config {
+            unix_us_at_zero: clock.steady_us().saturating_sub(clock.now().as_micros() as u64),
+            nodes_wanted: setup.count(Role::Node),
+            ..Config::new(name.as_str(), token, genesis)
+        };
+        let core = Coordinator::new(config).map_err(|invalid| ClusterError::Coordinator(invalid.to_string()))?;
+        let store = Store::open(setup, name, token)?;
+        let mesh = setup.connect(name, Role::Coordinator)?;
+        let (checkpointing, order_desk) = Checkpointing::new(setup.checkpoints.clone());
+        let desk = Desk {
+            checkpointing,
+            core,
+            store,
+            mesh,
+            name: name.clone(),
+            token,
+            others: setup.named(Role::Coordinator).filter(|other| *other != name).cloned().collect(),
+            members: setup.named(Role::Node).chain(setup.named(Role::Gateway)).cloned().collect(),
+            links: setup.places.keys().cloned().zip((0..).map(Link)).collect(),
+            elected: false,
+            followed: None,
+            newest: None,
+            lead_at: Duration::ZERO,
+            troubled: false,
+            unusable: None,
+            calendar: Calendar::default(),
+            ask_time_at: Duration::ZERO,
+            balancer: setup.balance.then(|| {
+                Balancer::with_lead(&setup.world, setup.map.clone(), BALANCE_LEAD_TICKS).with_budget(setup.budget_us)
+            }),
+            budget_us: setup.budget_us,
+            balanced_era: 1,
+            loads: BTreeMap::new(),
+            orders: 0,
+            petition: None,
+            worlds: Worlds::new(setup),
+            clock,
+        };
+        Ok((desk, order_desk))
+    }
+
     /// The newest roster, whoever wrote it.
     fn roster(&self) -> Option<&Arc<Roster>> {
         let known = [self.core.roster(), self.newest.as_ref()];
@@ -167,13 +179,14 @@ impl Desk {
         let Some(&link) = self.links.get(&received.from) else { return };
         match Post::decode(received.bytes) {
             Some(Post::ClockAsked(sent)) => {
-                if let Some(shown) = self.calendar.shown(Clock::unix_us()) {
+                if let Some(shown) = self.calendar_us() {
                     self.mesh.send(&received.from, Post::ClockTold(sent, shown).encode(), Delivery::Latest);
                 }
             }
             Some(Post::ClockTold(sent, clock)) if received.role == Role::Coordinator => {
-                self.calendar.note(sent, clock, Clock::unix_us());
+                self.calendar.note(sent, clock, self.clock.steady_us());
             }
+            Some(Post::ClockTold(sent, clock)) => self.calendar.note_member(sent, clock, self.clock.steady_us()),
             Some(Post::Load(load)) if self.serves(&received.from, load.region) => {
                 self.loads.insert(load.region, *load);
             }
@@ -195,6 +208,9 @@ impl Desk {
     /// Begins to carry out what a gateway asks, unless something is under way. Only the coordinator that leads answers.
     fn take_ask(&mut self, from: ProcessName, number: u64, ask: Ask, tell: &mut impl FnMut(String)) {
         let Some(roster) = self.core.roster().filter(|_| self.core.leads()).cloned() else { return };
+        if self.calendar.is_sought() {
+            return self.answer(&from, number, Err("the coordinator has only just begun; wait a moment".to_owned()));
+        }
         if self.petition.is_some() {
             return self.answer(&from, number, Err("another change is under way; wait a moment".to_owned()));
         }
@@ -244,11 +260,12 @@ impl Desk {
         let Some(roster) = self.core.roster().filter(|_| self.core.leads()).cloned() else {
             return self.checkpointing.give_up(tell);
         };
-        let now_us = self.calendar.shown(Clock::unix_us());
-        let tick = roster.timeline.as_ref().zip(now_us).and_then(|(timeline, now_us)| timeline.tick_at(now_us));
-        let (Some(tick), Some(Ok(world))) = (tick, self.worlds.ready(&roster.world)) else { return };
+        let Some((timeline, calendar_us)) = roster.timeline.as_ref().zip(self.calendar_us()) else { return };
+        let (Some(tick), Some(Ok(world))) = (timeline.tick_at(calendar_us), self.worlds.ready(&roster.world)) else {
+            return;
+        };
         let mesh = self.mesh.clone();
-        let now = Now { at: self.clock.now(), roster: &roster, tick, world: &world };
+        let now = Now { at: self.clock.now(), roster: &roster, timeline, calendar_us, tick, world: &world };
         self.checkpointing.turn(&now, |to, post| _ = mesh.send(to, post.encode(), Delivery::Ordered), tell);
     }
 
@@ -256,7 +273,7 @@ impl Desk {
     fn balance(&mut self, tell: &mut impl FnMut(String)) {
         let Some(roster) = self.core.roster().filter(|_| self.core.leads()).cloned() else { return };
         let calm = roster.held().all(|(_, region)| region.moving.is_none()) && roster.changes.is_empty();
-        let now_us = self.calendar.shown(Clock::unix_us());
+        let now_us = self.calendar_us();
         let tick = roster.timeline.as_ref().zip(now_us).and_then(|(timeline, now_us)| timeline.tick_at(now_us));
         if self.balancer.is_some() && roster.era != self.balanced_era {
             // Another world has other limits.
@@ -322,7 +339,7 @@ impl Desk {
             return;
         }
         self.lead_at = self.clock.now() + LEAD_AGAIN;
-        let now_us = self.calendar.inherit(Clock::unix_us());
+        let now_us = self.calendar.inherit(self.clock.steady_us());
         self.core.set_unix_us_at_zero(now_us.saturating_sub(self.clock.now().as_micros() as u64));
         self.act(Input::Lead, tell);
     }
@@ -338,14 +355,29 @@ impl Desk {
         self.act(Input::Follow { leader }, tell);
     }
 
-    /// Asks the other coordinators what time it is; the one that leads answers.
+    /// Asks the other coordinators what time it is; the one that leads answers. One that leads and was told by none asks
+    /// the members.
     fn ask_time(&mut self) {
-        if self.core.leads() || self.clock.now() < self.ask_time_at {
+        let (leads, sought) = (self.core.leads(), self.calendar.is_sought());
+        if (leads && !sought) || self.clock.now() < self.ask_time_at {
             return;
         }
-        self.ask_time_at = self.clock.now() + CLOCK_EVERY;
-        for other in &self.others {
-            self.mesh.send(other, Post::ClockAsked(Clock::unix_us()).encode(), Delivery::Latest);
+        self.ask_time_at = self.clock.now() + if sought { CLOCK_SOUGHT_EVERY } else { CLOCK_EVERY };
+        for other in if sought { &self.members } else { &self.others } {
+            self.mesh.send(other, Post::ClockAsked(self.clock.steady_us()).encode(), Delivery::Latest);
+        }
+    }
+
+    /// What the calendar shows; none while another one keeps it, or members are asked.
+    fn calendar_us(&self) -> Option<u64> {
+        self.calendar.shown(self.clock.steady_us())
+    }
+
+    /// Has the core go by what is shown to others, also when the machine slept or members knew better.
+    fn keep_time(&mut self) {
+        self.calendar.settle(self.clock.now());
+        if let Some(now_us) = self.calendar_us() {
+            self.core.set_unix_us_at_zero(now_us.saturating_sub(self.clock.now().as_micros() as u64));
         }
     }
 
@@ -354,7 +386,8 @@ impl Desk {
         let mut outputs = Vec::new();
         self.core.handle(input, self.clock.now().as_millis() as u64, &mut outputs);
         if self.core.leads() {
-            self.calendar.keep();
+            let has_begun = self.core.roster().is_some_and(|roster| roster.timeline.is_some());
+            self.calendar.keep(has_begun, self.clock.now());
         }
         for output in outputs {
             match output {
@@ -428,3 +461,7 @@ fn facts(shown: &Arc<Mutex<Option<Arc<Roster>>>>, checkpoints: OrderDesk) -> Fac
         acts: BTreeMap::from([("/api/checkpoint", checkpoint)]),
     }
 }
+
+#[cfg(test)]
+#[path = "coordinator_tests.rs"]
+mod tests;

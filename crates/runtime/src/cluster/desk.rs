@@ -5,21 +5,24 @@ use nimbus_node::Contribution;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::checkpoints::{Checkpoints, Filed};
-use crate::errand::{Census, Errand, ErrandDesk, Places};
+use crate::clock::Clock;
+use crate::errand::{Asker, Census, Errand, ErrandDesk, Places, Reply};
 use crate::ferry::Ferry;
 use crate::links::Links;
 use crate::mesh::Mesh;
 use crate::metrics;
 use crate::operator::{Facts, Page};
+use crate::pace::{Pace, RealTime};
 use crate::reading::{Gauge, Reading};
 
-/// How long a server may take to reach the tick that was asked for.
+/// How long a server may take to answer once the tick that was asked for is due.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// A tick that operators ask for may be so far ahead.
+const AHEAD_MAX: Duration = Duration::from_secs(20);
 
 /// The servers of a process, as operators see them. Cheap to clone.
 #[derive(Clone, Default)]
@@ -31,9 +34,16 @@ pub(super) struct Desk {
     misplaced: Arc<AtomicU64>,
     /// The newest roster that is followed.
     revision: Arc<AtomicU64>,
+    /// When ticks are due, once that is known.
+    pace: Arc<OnceLock<Arc<Pace>>>,
 }
 
 impl Desk {
+    /// Ticks are due by this.
+    pub(super) fn go_by(&self, pace: &Arc<Pace>) {
+        self.pace.get_or_init(|| pace.clone());
+    }
+
     /// A server has begun.
     pub(super) fn open(&self, region: RegionId, gauge: Gauge, errands: ErrandDesk) {
         self.lock().insert(region, (gauge, errands));
@@ -58,12 +68,12 @@ impl Desk {
         let network = mesh.clone();
         let regions: Page = Box::new(move |_| Ok(regions.regions(network.stats().refusals)));
         let census: Page = Box::new(move |arguments| {
-            let tick = arguments.get("tick").and_then(|tick| tick.parse().ok()).ok_or("say ?tick=NUMBER")?;
-            Ok(json!(census.census(Tick(tick))))
+            let mut census = census.ask_at(arguments, Errand::Census)?;
+            census.sort_by_key(|one: &Census| one.region);
+            Ok(json!(census))
         });
         let places: Page = Box::new(move |arguments| {
-            let tick = arguments.get("tick").and_then(|tick| tick.parse().ok()).ok_or("say ?tick=NUMBER")?;
-            let mut places = places.ask_all(|answer| Errand::Places(Tick(tick), answer));
+            let mut places = places.ask_at(arguments, Errand::Places)?;
             places.sort_by_key(|one: &Places| one.region);
             Ok(json!(places))
         });
@@ -164,11 +174,28 @@ impl Desk {
         }
     }
 
-    /// What every server here owns after a tick; one that does not answer in time is left out.
-    fn census(&self, tick: Tick) -> Vec<Census> {
-        let mut census = self.ask_all(|answer| Errand::Census(tick, answer));
-        census.sort_by_key(|one: &Census| one.region);
-        census
+    /// The answers of all servers here about the tick that an operator names; one that does not answer in time is left out.
+    fn ask_at<T>(
+        &self,
+        arguments: &BTreeMap<String, String>,
+        errand: impl Fn(Tick, Reply<T>) -> Errand,
+    ) -> Result<Vec<T>, String> {
+        let tick = arguments.get("tick").and_then(|tick| tick.parse().ok()).map(Tick).ok_or("say ?tick=NUMBER")?;
+        match self.until(tick) {
+            Some(until) if until <= AHEAD_MAX => Ok(self.ask_all(until + PATIENCE, |reply| errand(tick, reply))),
+            Some(until) => Err(format!(
+                "tick {tick} is due in {} s; ask for one that is due within {} s",
+                until.as_secs(),
+                AHEAD_MAX.as_secs()
+            )),
+            None => Err(format!("time stands still before tick {tick}")),
+        }
+    }
+
+    /// How long it takes until a tick is due; none when it never will be unless somebody orders otherwise.
+    fn until(&self, tick: Tick) -> Option<Duration> {
+        let time = self.pace.get().and_then(|pace| pace.real_time());
+        time.map_or(Some(Duration::ZERO), |time: &RealTime| time.until(tick))
     }
 
     /// Writes what every server here is after a tick into a checkpoint, beside what else goes on. `tell` gets to know.
@@ -184,7 +211,9 @@ impl Desk {
             let write = || {
                 let place = place.ok_or("the cluster's file of this node does not say where checkpoints go")?;
                 let checkpoints = Checkpoints::open(&place).map_err(|error| error.to_string())?;
-                let contributions: Vec<Contribution> = desk.ask_all(|answer| Errand::Contribute(tick, answer));
+                // The coordinator names no tick before which time stands still, but may have heard of a pause later.
+                let patience = desk.until(tick).unwrap_or_default() + PATIENCE;
+                let contributions: Vec<Contribution> = desk.ask_all(patience, |reply| Errand::Contribute(tick, reply));
                 let filed = contributions.into_iter().map(|one| checkpoints.write_part(&name, &one.into_part()));
                 filed.collect::<Result<Vec<Filed>, _>>().map_err(|error| error.to_string())
             };
@@ -195,12 +224,14 @@ impl Desk {
     }
 
     /// The answers of all servers here; one that does not answer in time is left out.
-    fn ask_all<T>(&self, errand: impl Fn(SyncSender<T>) -> Errand) -> Vec<T> {
+    fn ask_all<T>(&self, patience: Duration, errand: impl Fn(Reply<T>) -> Errand) -> Vec<T> {
         let desks: Vec<ErrandDesk> = self.lock().values().map(|(_, desk)| desk.clone()).collect();
-        let (answer, answers) = sync_channel(desks.len());
-        let asked = desks.iter().filter(|desk| desk.hand_in(errand(answer.clone()))).count();
-        drop(answer);
-        (0..asked).map_while(|_| answers.recv_timeout(PATIENCE).ok()).collect()
+        let (asker, reply) = Asker::new(desks.len());
+        let asked = desks.iter().filter(|desk| desk.hand_in(errand(reply.clone()))).count();
+        drop(reply);
+        let clock = Clock::start();
+        let left = || patience.saturating_sub(clock.now());
+        (0..asked).map_while(|_| asker.answers.recv_timeout(left()).ok()).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RegionId, (Gauge, ErrandDesk)>> {
@@ -231,5 +262,24 @@ mod tests {
             let arguments: BTreeMap<String, String> = names.into_iter().zip(arguments.map(str::to_owned)).collect();
             assert_eq!(page(&arguments).is_ok(), fits, "{arguments:?}");
         }
+    }
+
+    #[test]
+    fn a_tick_that_is_far_off_or_never_comes_is_not_asked_for() {
+        let desk = Desk::default();
+        let (errands, _list) = Errands::open();
+        desk.open(RegionId(3), Gauge::new(RegionId(3)), errands);
+        let pace = Arc::new(Pace::RealTime(RealTime::start(Tick(100), 50)));
+        desk.go_by(&pace);
+        let ask = |tick: &str| {
+            let arguments = BTreeMap::from([("tick".to_owned(), tick.to_owned())]);
+            desk.ask_at::<Census>(&arguments, |_, _| Errand::StopAfter(None)).map(|answers| answers.len())
+        };
+        assert_eq!(ask("110"), Ok(0));
+        assert!(ask("99999999999").is_err_and(|why| why.contains("within 20 s")));
+        assert_eq!(ask("soon"), Err("say ?tick=NUMBER".to_owned()));
+        pace.real_time().unwrap().with(|timeline, now| timeline.pause(now));
+        assert!(ask("99999").is_err_and(|why| why.contains("stands still")));
+        assert_eq!(ask("100"), Ok(0));
     }
 }

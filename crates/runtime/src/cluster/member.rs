@@ -127,7 +127,13 @@ impl Member {
             Some(Post::Contribute(name, tick)) if from_coordinator => return Ok(Heard::Contribute(name, tick)),
             Some(Post::Answered(number, outcome)) if from_coordinator => return Ok(Heard::Answered(number, outcome)),
             Some(Post::ClockTold(sent, clock)) if from_coordinator => {
-                self.offset.note(sent, clock, Clock::unix_us());
+                self.offset.note(sent, clock, self.clock.steady_us());
+            }
+            // A coordinator that has just begun to lead, and was told by no other one.
+            Some(Post::ClockAsked(sent)) if from_coordinator => {
+                if let Some(shown) = self.calendar_us() {
+                    self.mesh.send(&received.from, Post::ClockTold(sent, shown).encode(), Delivery::Latest);
+                }
             }
             Some(Post::FromCoordinator(message)) if from_coordinator => return self.obey(message),
             _ => {}
@@ -240,15 +246,23 @@ impl Member {
             if let Some(wish) = &wish {
                 self.mesh.send(name, wish.encode(), Delivery::Ordered);
             }
-            self.mesh.send(name, Post::ClockAsked(Clock::unix_us()).encode(), Delivery::Latest);
+            self.mesh.send(name, Post::ClockAsked(self.clock.steady_us()).encode(), Delivery::Latest);
         }
         true
     }
 
     /// Brings a timeline into line with the roster's, by the coordinator's clock.
     pub(super) fn align(&self, time: &RealTime) {
-        let Some(timeline) = self.roster.as_ref().and_then(|roster| roster.timeline.as_ref()) else { return };
-        time.follow(timeline, Clock::unix_us().saturating_add_signed(self.offset.ahead_us().unwrap_or(0)));
+        let timeline = self.roster.as_ref().and_then(|roster| roster.timeline.as_ref());
+        if let Some((timeline, calendar_us)) = timeline.zip(self.calendar_us()) {
+            time.follow(timeline, calendar_us);
+        }
+    }
+
+    /// What the coordinator's calendar shows; none while no coordinator has told. What our own shows is no substitute: it
+    /// may be far ahead, and no tick that was due is taken back.
+    fn calendar_us(&self) -> Option<u64> {
+        self.offset.ahead_us().map(|ahead_us| self.clock.steady_us().saturating_add_signed(ahead_us))
     }
 
     /// Where everybody is who does not live in this process.
@@ -290,5 +304,76 @@ pub(super) fn tell_all<'a>(mesh: &Mesh, names: impl Iterator<Item = &'a ProcessN
     let bytes = post.encode();
     for name in names {
         mesh.send(name, bytes.clone(), Delivery::Ordered);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::stage::Stage;
+    use nimbus_control::Timeline;
+
+    const HOUR_US: i64 = 3_600_000_000;
+
+    /// A member that knows a timeline of 10 ticks a second.
+    fn member(stage: &Stage) -> Member {
+        let mut member = Member::new(&stage.setup, &"n".parse().unwrap(), Role::Node, 7).unwrap();
+        let roster = Roster {
+            cluster: "test".to_owned(),
+            revision: 1,
+            term: 1,
+            leader: "c".to_owned(),
+            leader_token: 7,
+            issued: 0,
+            processes: BTreeMap::new(),
+            regions: BTreeMap::new(),
+            world: "test".to_owned(),
+            era: 1,
+            map: Arc::new(stage.setup.map.clone()),
+            changes: Vec::new(),
+            timeline: Some(Timeline::new(0, 10)),
+            placed: Arc::default(),
+        };
+        member.roster = Some(Arc::new(roster));
+        member
+    }
+
+    /// The coordinator, whose calendar is at a tick now, answers what was asked just now.
+    fn told(member: &mut Member, tick: u64) {
+        let bytes = Post::ClockTold(member.clock.steady_us(), tick * 100_000).encode();
+        let received = Received { from: "c".parse().unwrap(), role: Role::Coordinator, incarnation: 1, bytes };
+        member.hear(received).unwrap();
+    }
+
+    fn due(member: &Member, time: &RealTime) -> Tick {
+        member.align(time);
+        time.wait_briefly(Tick(u64::MAX), Duration::ZERO).unwrap()
+    }
+
+    #[test]
+    fn a_calendar_that_somebody_sets_moves_no_tick() {
+        let stage = Stage::new("member-steps");
+        let (mut member, time) = (member(&stage), RealTime::common());
+        told(&mut member, 1_000);
+        // A test may take a minute, not an hour.
+        let now = Tick(1_000)..Tick(1_600);
+        assert!(now.contains(&due(&member, &time)));
+        for by_us in [HOUR_US, -HOUR_US] {
+            Clock::set_calendar_ahead(by_us);
+            let soon = due(&member, &time);
+            assert!(now.contains(&soon), "{soon}");
+            told(&mut member, 1_050);
+            let later = due(&member, &time);
+            assert!(now.contains(&later) && later >= soon, "{later}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_due_before_a_coordinator_has_told_the_time() {
+        let stage = Stage::new("member-waits");
+        let (mut member, time) = (member(&stage), RealTime::common());
+        assert_eq!(due(&member, &time), Tick(0));
+        told(&mut member, 50);
+        assert!((Tick(50)..Tick(650)).contains(&due(&member, &time)));
     }
 }

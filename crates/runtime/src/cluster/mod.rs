@@ -17,6 +17,8 @@ mod node;
 mod petition;
 mod post;
 mod setup;
+#[cfg(test)]
+mod stage;
 mod store;
 mod upcoming;
 mod worlds;

@@ -194,7 +194,9 @@ impl Host {
         if roster.timeline.is_some() && self.pace.is_none() {
             let time = RealTime::common();
             self.member.align(&time);
-            self.pace = Some(Arc::new(Pace::RealTime(time)));
+            let pace = Arc::new(Pace::RealTime(time));
+            self.desk.go_by(&pace);
+            self.pace = Some(pace);
         }
         for duty in duties.serve {
             if let Some(served) = self.served.get_mut(&duty.region) {

@@ -1,0 +1,58 @@
+//! A cluster for tests of one of its processes: certificates and a store in a directory of their own, on this machine.
+
+use nimbus_model::World;
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::setup::{ClusterSetup, Place, StoreSetup};
+use crate::certs::{CertsRequest, make_certs};
+use crate::embedded::Scenes;
+use crate::mesh::{ClusterName, ProcessName, Role};
+
+/// See the description of this file. What it wrote goes with it.
+pub(super) struct Stage {
+    pub(super) setup: ClusterSetup,
+    directory: PathBuf,
+}
+
+impl Stage {
+    /// A coordinator `c` and a node `n`, listening wherever there is room.
+    pub(super) fn new(test: &str) -> Stage {
+        let directory = std::env::temp_dir().join(format!("nimbus-{test}-{}", std::process::id()));
+        let cast = [("c", Role::Coordinator), ("n", Role::Node)].map(|(name, role)| (name.parse().unwrap(), role));
+        let request = CertsRequest { processes: cast.to_vec(), hosts: vec!["127.0.0.1".to_owned()] };
+        make_certs(&directory, &request).unwrap();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let place = |(name, role): (ProcessName, Role)| (name, Place { role, address, relayed: None });
+        let world = Arc::new(World::new("test"));
+        let (map, _) = crate::first_map(&world, 1).unwrap();
+        let setup = ClusterSetup {
+            name: ClusterName::new("test").unwrap(),
+            certs: directory.clone(),
+            places: cast.into_iter().map(place).collect(),
+            operators: BTreeMap::new(),
+            balance: false,
+            budget_us: None,
+            durable: true,
+            experiments: false,
+            world,
+            map,
+            spare: Vec::new(),
+            scenes: Scenes::default(),
+            store: StoreSetup::File(directory.join("roster")),
+            checkpoints: None,
+            restored: None,
+            play: None,
+        };
+        Stage { setup, directory }
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // What is left of it is the system's to clean up.
+        _ = std::fs::remove_dir_all(&self.directory);
+    }
+}
