@@ -135,6 +135,9 @@ pub enum ClusterError {
     /// etcd cannot be used.
     #[error(transparent)]
     Etcd(#[from] EtcdError),
+    /// A thread without which the process is of no use.
+    #[error("its thread `{0}` has ended; what it said last tells why")]
+    Ended(&'static str),
     /// A file or thread.
     #[error("{0}: {1}")]
     Io(String, std::io::Error),
