@@ -132,6 +132,12 @@ pub enum ClusterError {
     /// A second coordinator where only one can be.
     #[error("`{0}` cannot stand by while the roster is in a file: add [etcd] to the cluster's file, or say --etcd")]
     NeedsEtcd(ProcessName),
+    /// The directory for the roster's file is not there.
+    #[error(
+        "there is no directory {} for the roster: make it, mount it, or name another `store` in the cluster's file",
+        .0.display()
+    )]
+    NoStore(PathBuf),
     /// etcd cannot be used.
     #[error(transparent)]
     Etcd(#[from] EtcdError),
