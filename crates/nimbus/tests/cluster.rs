@@ -5,7 +5,7 @@
 
 mod support;
 
-use support::{Cluster, Free, MARBLES, Plan, epochs, is_whole, tick};
+use support::{Cluster, Free, MARBLES, Plan, epochs, is_whole, page, server, tick};
 
 /// Bodies of the world; none of them ever leaves it.
 const BODIES: u64 = 40;
@@ -42,4 +42,23 @@ fn a_killed_server_is_replaced_and_every_body_is_there() {
         let [zero, one] = epochs(world)[..] else { return false };
         zero == 2 && one >= 2 && tick(world) > after + 120 && is_whole(world, BODIES)
     });
+    is_told_when_nobody_has_a_region(&mut cluster);
+}
+
+/// Kills a server and its backup at once, and looks at what watches clusters look at.
+fn is_told_when_nobody_has_a_region(cluster: &mut Cluster) {
+    let well = |cluster: &Cluster| page(cluster.http, "/healthz").map(|(is_well, _)| is_well);
+    let up = |cluster: &Cluster, region: u32| {
+        let (_, figures) = page(cluster.http, "/metrics")?;
+        let line = format!("nimbus_node_up{{node=\"{region}\"}} ");
+        figures.lines().find_map(|figure| Some(figure.strip_prefix(&line)? == "1"))
+    };
+    let roster = cluster.until_protected("coordinator-0");
+    cluster.until("all to be well", |cluster| (well(cluster)? && up(cluster, 0)? && up(cluster, 1)?).then_some(()));
+    let (first, _) = server(&roster, 1);
+    let backup = roster["regions"]["1"]["backup"]["process"].as_u64().unwrap();
+    let second = roster["processes"][backup.to_string()]["name"].as_str().unwrap();
+    cluster.kill(&first);
+    cluster.kill(second);
+    cluster.until("the gateway to tell", |cluster| (!well(cluster)? && !up(cluster, 1)?).then_some(()));
 }

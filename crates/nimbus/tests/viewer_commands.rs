@@ -10,7 +10,7 @@ use nimbus::scenes::{self, SceneParams};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
-use support::{Cluster, Count, Free, Plan, Viewer, epochs, tick};
+use support::{Cluster, Count, Free, Plan, Viewer, epochs, page, tick};
 
 const PARAMS: SceneParams = SceneParams { servers: 2, seed: 3, scale: 0.2 };
 
@@ -87,6 +87,8 @@ fn a_viewer_commands_the_clock_and_the_world_of_a_cluster() {
     cluster.until_protected("coordinator-0");
     let still = cluster.until_world("figures", |_| true);
     assert_eq!((ticks(&still), &still["paused"]), (vec![after, after], &json!(true)));
+    // By now time has stood still for longer than a server may be silent.
+    cluster.until("all to be well", |cluster| page(cluster.http, "/healthz").filter(|(is_well, _)| *is_well));
 
     // The world begins anew while time stands still, in slow motion from then on.
     viewer.command(json!({ "type": "reset" })).unwrap();

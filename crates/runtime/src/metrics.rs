@@ -69,7 +69,7 @@ fn render_servers(readings: &[Reading], text: &mut Exposition) {
     let nodes = |value: fn(&Reading) -> f64| -> Vec<(String, f64)> {
         readings.iter().map(|reading| (format!("node=\"{}\"", reading.region.0), value(reading))).collect()
     };
-    text.family("nimbus_node_up", GAUGE, "1 while the server's thread runs.", nodes(|r| f64::from(u8::from(r.alive))));
+    text.family("nimbus_node_up", GAUGE, "1 while the server is there.", nodes(|r| f64::from(u8::from(r.alive))));
     text.family("nimbus_node_tick", GAUGE, "Last tick the server completed.", nodes(|r| r.tick.0 as f64));
     text.family("nimbus_node_bodies", GAUGE, "Bodies the server owns.", nodes(|r| r.bodies as f64));
     text.family("nimbus_node_awake_bodies", GAUGE, "Bodies it owns that move.", nodes(|r| r.awake as f64));
@@ -284,9 +284,37 @@ mod tests {
     use super::*;
     use crate::board::GatewayReading;
     use crate::links::Links;
-    use crate::reading::Gauge;
+    use crate::reading::{Gauge, Sample};
     use crate::servers::GATEWAY;
-    use nimbus_model::RegionId;
+    use nimbus_model::{RegionId, Tick};
+    use std::time::Duration;
+
+    #[test]
+    fn a_gateway_in_another_process_has_the_same_figures() {
+        let mut own = Gauge::new(RegionId(1)).read();
+        (own.tick, own.epoch) = (Tick(99), 2);
+        (own.bodies, own.awake, own.unacknowledged, own.held) = (11, 12, 13, 14);
+        (own.late_ticks, own.contacts_dropped, own.game_events_dropped) = (15, 16, 17);
+        let c = &mut own.counters;
+        (c.ticks_lost, c.arrived, c.left, c.refused, c.grants_deferred) = (21, 22, 23, 24, 25);
+        (c.frames_void, c.orders_refused, c.orders_repeated, c.linkages) = (26, 27, 28, 29);
+        (c.contacts_began, c.contacts_ended, c.contacts_left_out) = (30, 31, 32);
+        (c.states_told, c.feed_dropped) = (33, 34);
+        (c.asks_answered, c.asks_missed, c.asks_too_much) = (35, 36, 37);
+        own.add_sample(Sample { tick: Tick(99), late: Duration::from_millis(3), step: Duration::from_millis(4) });
+        let mut elsewhere = Gauge::new(RegionId(1)).read();
+        elsewhere.alive = false;
+        assert!(elsewhere.see(own.shown(Tick(0))));
+        let figures = |reading: Reading| {
+            let mut text = Exposition::default();
+            render_servers(&[reading], &mut text);
+            text.0
+        };
+        let figures = [figures(own), figures(elsewhere)];
+        assert_eq!(figures[0], figures[1]);
+        let zeros = figures[0].lines().filter(|line| line.ends_with(" 0") && !line.starts_with("nimbus_node_skew"));
+        assert_eq!(zeros.collect::<Vec<_>>(), Vec::<&str>::new(), "a figure that says nothing here");
+    }
 
     #[test]
     fn every_line_is_a_comment_or_a_sample() {

@@ -251,9 +251,11 @@ fn tell_refused(refused: &[(Nid, String)]) {
 }
 
 /// Says that the thread is gone, even when it panics.
-struct GoesHome {
-    gauge: Gauge,
-    pace: Arc<Pace>,
+pub(crate) struct GoesHome {
+    /// Where it says so.
+    pub(crate) gauge: Gauge,
+    /// Who waits for it.
+    pub(crate) pace: Arc<Pace>,
 }
 
 impl Drop for GoesHome {

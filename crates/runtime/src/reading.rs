@@ -28,7 +28,7 @@ pub struct Reading {
     pub region: RegionId,
     /// False while its region has no place in the present map.
     pub has_place: bool,
-    /// False once its thread has ended.
+    /// False once its thread has ended. One in another process is not alive before it was heard of, or when it is silent.
     pub alive: bool,
     /// The last tick it completed.
     pub tick: Tick,
@@ -104,27 +104,37 @@ impl Reading {
         Shown {
             region: self.region,
             has_place: self.has_place,
+            alive: self.alive,
             tick: self.tick,
             era: self.era,
             epoch: self.epoch,
             bodies: self.bodies as u32,
             awake: self.awake as u32,
-            arrived: self.counters.arrived,
+            counters: self.counters,
+            unacknowledged: self.unacknowledged as u32,
+            held: self.held as u32,
             late_ticks: self.late_ticks,
+            contacts_dropped: self.contacts_dropped,
+            game_events_dropped: self.game_events_dropped,
             samples: self.samples.iter().filter(|sample| sample.tick > after).copied().collect(),
         }
     }
 
-    /// Takes over what a server of another process showed. One that has a higher epoch than it is no more.
-    pub fn see(&mut self, shown: Shown) {
+    /// Takes over what a server of another process showed. False when it does not: a server of a later epoch is known, or
+    /// what was shown makes no sense.
+    pub fn see(&mut self, shown: Shown) -> bool {
         if shown.epoch < self.epoch || shown.samples.len() > SAMPLES_MAX {
-            return;
+            return false;
         }
-        self.has_place = shown.has_place;
+        (self.has_place, self.alive) = (shown.has_place, shown.alive);
         (self.tick, self.era, self.epoch) = (shown.tick, shown.era, shown.epoch);
         (self.bodies, self.awake) = (shown.bodies as usize, shown.awake as usize);
-        (self.counters.arrived, self.late_ticks) = (shown.arrived, shown.late_ticks);
+        (self.counters, self.late_ticks) = (shown.counters, shown.late_ticks);
+        (self.unacknowledged, self.held) = (shown.unacknowledged as usize, shown.held as usize);
+        self.contacts_dropped = shown.contacts_dropped;
+        self.game_events_dropped = shown.game_events_dropped;
         shown.samples.into_iter().for_each(|sample| self.add_sample(sample));
+        true
     }
 
     /// True when it may be killed, and a backup has everything.
@@ -147,13 +157,15 @@ impl Reading {
     }
 }
 
-/// What a server shows to gateways in other processes.
+/// What a server shows to gateways in other processes: everything that they have figures of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Shown {
     /// The region.
     pub region: RegionId,
     /// False while its region has no place in the present map.
     pub has_place: bool,
+    /// False once its thread has ended.
+    pub alive: bool,
     /// The last tick it completed.
     pub tick: Tick,
     /// How often a world has been loaded.
@@ -164,10 +176,18 @@ pub struct Shown {
     pub bodies: u32,
     /// How many of them are awake.
     pub awake: u32,
-    /// Bodies that arrived since the world was loaded.
-    pub arrived: u64,
+    /// What it counted.
+    pub counters: Counters,
+    /// Items that wait for an acknowledgement.
+    pub unacknowledged: u32,
+    /// Items that wait for their turn.
+    pub held: u32,
     /// Ticks that began more than one tick too late.
     pub late_ticks: u64,
+    /// Touches that nobody took in time.
+    pub contacts_dropped: u64,
+    /// Things that a game said and nobody took in time.
+    pub game_events_dropped: u64,
     /// The latest ticks.
     pub samples: Vec<Sample>,
 }
@@ -273,5 +293,20 @@ mod tests {
         let quick = reading((50..150).map(|tick| (tick, 3 + tick % 2)));
         assert_eq!(skews(&[slow, quick]), [Duration::from_millis(7), Duration::ZERO]);
         assert_eq!(skews(&[reading([(1, 5)]), reading([(2, 9)])]), [Duration::ZERO; 2], "no tick in common");
+    }
+
+    #[test]
+    fn what_a_server_shows_is_known_elsewhere_unless_another_has_taken_over() {
+        let mut shown = Reading { alive: true, epoch: 2, ..Reading::default() };
+        shown.counters.ticks_lost = 7;
+        let mut elsewhere = Reading::default();
+        assert!(elsewhere.see(shown.shown(Tick(0))));
+        assert_eq!((elsewhere.alive, elsewhere.counters.ticks_lost), (true, 7));
+        shown.alive = false;
+        assert!(elsewhere.see(shown.shown(Tick(0))));
+        assert!(!elsewhere.alive, "its thread has ended");
+        let former = Reading { alive: true, epoch: 1, ..Reading::default() };
+        assert!(!elsewhere.see(former.shown(Tick(0))));
+        assert!(!elsewhere.alive);
     }
 }

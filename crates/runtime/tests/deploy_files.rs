@@ -141,8 +141,8 @@ fn every_process_of_the_manifests_has_an_address_and_is_filled_in() {
     assert_eq!(nodes["spec"]["replicas"].as_i64(), Some(4));
     let gateway = objects.iter().find(|object| name(object) == "gateway-0" && kind(object) == "Deployment").unwrap();
     let container = &gateway["spec"]["template"]["spec"]["containers"][0];
-    assert_eq!(container["readinessProbe"]["httpGet"]["path"].as_str(), Some("/healthz"));
-    assert!(include_str!("../src/http.rs").contains("\"/healthz\""), "which the gateway serves");
+    assert_eq!(container["readinessProbe"]["httpGet"]["path"].as_str(), Some("/api/world"));
+    assert!(include_str!("../src/http.rs").contains("\"/api/world\""), "which the gateway serves");
 }
 
 #[test]

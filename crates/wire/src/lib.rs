@@ -37,6 +37,6 @@ pub use wish::{Places, WISH_BOXES_MAX, Wish};
 /// Version of the frames between servers and gateways; peers of different versions do not talk.
 ///
 /// Raise it with every change after which an older process would misread a newer one or the other way round: the layout of
-/// a frame or of anything in it, what a field means, which content travels how, and what follows the magic and the version
-/// in the mesh's hello.
-pub const PROTOCOL_VERSION: u8 = 5;
+/// a frame, of another message between processes, or of anything in them, what a field means, which content travels how,
+/// and what follows the magic and the version in the mesh's hello.
+pub const PROTOCOL_VERSION: u8 = 6;

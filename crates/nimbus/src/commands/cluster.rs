@@ -80,6 +80,10 @@ impl Cluster {
                     }
                     _ => {}
                 }
+                if let Some(directory) = path.parent() {
+                    let context = || format!("cannot make {}", directory.display());
+                    std::fs::create_dir_all(directory).with_context(context)?;
+                }
                 let coordinators = named(Role::Coordinator);
                 if coordinators.len() > 1 {
                     say(&format!("only {} runs: others can stand by with --etcd", coordinators[0]));

@@ -423,13 +423,19 @@ pub(crate) fn server(roster: &Value, region: u64) -> (String, u64) {
 
 /// What a page says, if all is well.
 pub(crate) fn get(address: SocketAddr, path: &str) -> Option<Value> {
+    let (is_well, body) = page(address, path)?;
+    if is_well { serde_json::from_str(&body).ok() } else { None }
+}
+
+/// Whether a page says that all is well, and its text; none when nobody answers.
+pub(crate) fn page(address: SocketAddr, path: &str) -> Option<(bool, String)> {
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
-    if head.starts_with("HTTP/1.1 200") { serde_json::from_str(body).ok() } else { None }
+    Some((head.starts_with("HTTP/1.1 200"), body.to_owned()))
 }
 
 /// The epoch of every server that a gateway shows.

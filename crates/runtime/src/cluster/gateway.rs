@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use super::asks::Asks;
 use super::member::{Heard, Member};
+use super::pulse::Pulses;
 use super::setup::{ClusterError, ClusterSetup};
 use super::upcoming::{Upcoming, in_full};
 use super::worlds::Worlds;
@@ -28,7 +29,7 @@ use crate::mesh::{ProcessName, Role};
 use crate::metrics;
 use crate::operator::{Facts, Operator, Page};
 use crate::pace::{Pace, RealTime};
-use crate::reading::Gauge;
+use crate::reading::{Gauge, Shown};
 
 /// How long it waits for the network at most before it looks after itself.
 const POLL: Duration = Duration::from_millis(10);
@@ -41,6 +42,7 @@ pub struct GatewayProcess {
     pace: Arc<Pace>,
     /// By region, in order.
     gauges: Vec<Gauge>,
+    pulses: Pulses,
     board: Arc<Board>,
     /// What clients do; here until the gateway itself has begun.
     events: Option<mpsc::Receiver<ClientEvent>>,
@@ -75,6 +77,8 @@ impl GatewayProcess {
             ..GatewayReading::default()
         };
         let gauges: Vec<Gauge> = setup.regions().into_iter().map(Gauge::new).collect();
+        // Nobody has heard of any of them yet.
+        gauges.iter().for_each(|gauge| gauge.write(|reading| reading.alive = false));
         let board = Arc::new(Board::new(gauges.clone(), links.clone(), shown));
         let handle = ClusterHandle::new(events, board.clone(), Arc::new(AtomicU32::new(1)));
         let facts = facts(&board, handle.clone());
@@ -85,6 +89,7 @@ impl GatewayProcess {
             links,
             pace,
             gauges,
+            pulses: Pulses::default(),
             board,
             events: Some(inbound),
             thread: None,
@@ -235,10 +240,7 @@ impl GatewayProcess {
         mesh.drain(|received| match self.member.hear(received) {
             Ok(Heard::Frame(to, bytes)) => _ = self.links.deliver(to, || bytes),
             Ok(Heard::Roster(_)) => self.links.route(&mesh, self.member.routes()),
-            Ok(Heard::Shown(shown)) => {
-                let gauge = self.gauges.iter().find(|gauge| gauge.read().region == shown.region);
-                gauge.into_iter().for_each(|gauge| gauge.write(|reading| reading.see(shown.clone())));
-            }
+            Ok(Heard::Shown(shown)) => self.see(shown),
             Ok(Heard::Answered(number, outcome)) => {
                 if let (Some(answer), Some(council)) = (self.asks.close(number, outcome), &self.council) {
                     _ = council.news.send(News::Answer(answer));
@@ -253,12 +255,42 @@ impl GatewayProcess {
                 self.heeded = roster.revision;
             }
         }
+        self.feel_pulses();
         self.ask();
         if let Some(time) = self.pace.real_time() {
             self.member.align(time);
         }
         self.member.beat(Tick(0), Vec::new);
-        outcome
+        outcome.and(still_runs(self.thread.as_ref()))
+    }
+
+    /// Takes what a server shows. Only the one is heard that the roster names.
+    fn see(&mut self, shown: Shown) {
+        let region = shown.region;
+        let Some(gauge) = self.gauges.iter().find(|gauge| gauge.look(|reading| reading.region == region)) else {
+            return;
+        };
+        let mut seen = false;
+        gauge.write(|reading| seen = reading.see(shown));
+        if seen {
+            self.pulses.feel(region);
+        }
+    }
+
+    /// Notes which servers are silent.
+    fn feel_pulses(&mut self) {
+        self.pulses.pass(self.clock.now());
+        for gauge in &self.gauges {
+            gauge.write(|reading| reading.alive &= self.pulses.beats(reading.region));
+        }
+    }
+}
+
+/// A gateway whose thread has panicked shows nothing to anybody: the process must end, so that it is started anew.
+fn still_runs(thread: Option<&JoinHandle<()>>) -> Result<(), ClusterError> {
+    match thread {
+        Some(thread) if thread.is_finished() => Err(ClusterError::Ended("gateway")),
+        _ => Ok(()),
     }
 }
 
@@ -275,5 +307,28 @@ fn facts(board: &Arc<Board>, handle: ClusterHandle) -> Facts {
         metrics: Box::new(move || metrics::render(&figures)),
         pages: BTreeMap::from([("/api/world", world), ("/api/bodies", bodies)]),
         acts: BTreeMap::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_panicked_ends_the_process() {
+        let (go, gone) = std::sync::mpsc::channel::<()>();
+        let work = move || {
+            // Ends when the other end is dropped.
+            _ = gone.recv();
+            std::panic::resume_unwind(Box::new("the gateway"));
+        };
+        let thread = std::thread::Builder::new().spawn(work).unwrap();
+        assert!(still_runs(None).is_ok(), "it has not begun");
+        assert!(still_runs(Some(&thread)).is_ok());
+        drop(go);
+        while !thread.is_finished() {
+            std::thread::yield_now();
+        }
+        assert!(matches!(still_runs(Some(&thread)), Err(ClusterError::Ended("gateway"))));
     }
 }

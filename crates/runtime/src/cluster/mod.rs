@@ -16,6 +16,7 @@ mod member;
 mod node;
 mod petition;
 mod post;
+mod pulse;
 mod setup;
 #[cfg(test)]
 mod stage;

@@ -20,7 +20,7 @@ use crate::clock::Clock;
 use crate::errand::{Errand, ErrandDesk, Errands};
 use crate::links::Links;
 use crate::mesh::{ProcessName, Role};
-use crate::node_thread::{NodeEnd, NodeThread};
+use crate::node_thread::{GoesHome, NodeEnd, NodeThread};
 use crate::operator::Operator;
 use crate::pace::{Pace, RealTime};
 use crate::reading::Gauge;
@@ -140,9 +140,12 @@ impl Host {
         if self.member.beat(tick, || reports(served, failed)) {
             self.desk.note(self.member.revision(), self.kept.len(), self.member.misplaced);
             for served in self.served.values_mut() {
-                let shown = served.gauge.read().shown(served.shown);
-                served.shown = shown.tick;
-                self.member.show(shown);
+                // One that is still being made is nobody yet.
+                let shown = served.gauge.look(|reading| (reading.epoch > 0).then(|| reading.shown(served.shown)));
+                if let Some(shown) = shown {
+                    served.shown = shown.tick;
+                    self.member.show(shown);
+                }
                 if let Some(load) = served.gauge.take_load() {
                     self.member.tell_load(load);
                 }
@@ -265,6 +268,8 @@ impl Host {
         let told = roster.changes.clone();
         let (its_gauge, worlds, play) = (gauge.clone(), self.worlds.clone(), self.setup.play.clone());
         let run = move || {
+            // What makes a server may panic, too.
+            let _going_home = GoesHome { gauge: its_gauge.clone(), pace: pace.clone() };
             // A backup may take a while to become a server, and several may do so at once.
             let node = make().and_then(|mut node| {
                 for change in upcoming.after(node.era(), node.now()) {
@@ -279,7 +284,6 @@ impl Host {
                 Ok(node) => node,
                 Err(why) => {
                     eprintln!("nimbus: cannot serve {}: {why}", duty.region);
-                    its_gauge.write(|reading| reading.alive = false);
                     return None;
                 }
             };

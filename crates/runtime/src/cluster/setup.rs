@@ -132,9 +132,18 @@ pub enum ClusterError {
     /// A second coordinator where only one can be.
     #[error("`{0}` cannot stand by while the roster is in a file: add [etcd] to the cluster's file, or say --etcd")]
     NeedsEtcd(ProcessName),
+    /// The directory for the roster's file is not there.
+    #[error(
+        "there is no directory {} for the roster: make it, mount it, or name another `store` in the cluster's file",
+        .0.display()
+    )]
+    NoStore(PathBuf),
     /// etcd cannot be used.
     #[error(transparent)]
     Etcd(#[from] EtcdError),
+    /// A thread without which the process is of no use.
+    #[error("its thread `{0}` has ended; what it said last tells why")]
+    Ended(&'static str),
     /// A file or thread.
     #[error("{0}: {1}")]
     Io(String, std::io::Error),

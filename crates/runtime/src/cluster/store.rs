@@ -37,6 +37,11 @@ impl Store {
                 if setup.named(Role::Coordinator).next() != Some(name) {
                     return Err(ClusterError::NeedsEtcd(name.clone()));
                 }
+                let directory = FileStore::directory(path);
+                if !directory.is_dir() {
+                    // Made here, it would hide that a volume is not mounted, and the world would begin anew.
+                    return Err(ClusterError::NoStore(directory.to_owned()));
+                }
                 let file =
                     FileStore::open(path).map_err(|error| ClusterError::Io(path.display().to_string(), error))?;
                 // There is nobody else to elect.
@@ -49,8 +54,10 @@ impl Store {
     /// Asks what is there.
     pub(super) fn read(&mut self, request: u64) {
         match self {
+            // Without an answer, the core asks again.
             Store::File(file, words) => {
-                words.push_back(Word::Answer(Input::Contents { request, bytes: file.contents() }));
+                let contents = file.contents().map(|bytes| Word::Answer(Input::Contents { request, bytes }));
+                words.extend(contents);
             }
             Store::Etcd(etcd) => etcd.read(request),
         }
@@ -61,9 +68,15 @@ impl Store {
         match self {
             Store::File(file, words) => match file.swap(expect, bytes) {
                 Ok(true) => words.push_back(Word::Answer(Input::Stored { request })),
-                Ok(false) => words.push_back(Word::Answer(Input::Conflict { request, bytes: file.contents() })),
+                Ok(false) => {
+                    let contents = file.contents().map(|bytes| Word::Answer(Input::Conflict { request, bytes }));
+                    words.extend(contents);
+                }
                 // The core asks again.
-                Err(_) => {}
+                Err(error) => {
+                    let problem = format!("the roster {} cannot be written: {error}", file.path().display());
+                    words.push_back(Word::Trouble(Some(problem)));
+                }
             },
             Store::Etcd(etcd) => etcd.swap(request, expect, bytes),
         }
@@ -82,3 +95,7 @@ impl Store {
         matches!(self, Store::Etcd(etcd) if etcd.is_asked())
     }
 }
+
+#[cfg(test)]
+#[path = "store_tests.rs"]
+mod tests;

@@ -61,7 +61,7 @@ impl Client {
         call: &'static str,
         question: &impl Serialize,
     ) -> Result<R, EtcdError> {
-        let answer = match timeout(ASK_MAX, self.converse(call, question)).await {
+        let answer = match timeout(ASK_MAX, self.converse_with_token(call, question)).await {
             Ok(answer) => answer,
             Err(_) => Err(self.unreachable(&format!("no answer to {call} within {} ms", ASK_MAX.as_millis()))),
         };
@@ -92,6 +92,18 @@ impl Client {
             return Err(EtcdError::Refused { call, message });
         }
         Ok((response.into_body(), speaker))
+    }
+
+    /// Asks once more with a new token if etcd refuses an old one: it forgets those that nobody used for a while.
+    async fn converse_with_token(&mut self, call: &'static str, question: &impl Serialize) -> Result<Bytes, EtcdError> {
+        let is_old = self.token.is_some();
+        match self.converse(call, question).await {
+            Err(EtcdError::Refused { .. }) if is_old => {
+                self.token = None;
+                self.converse(call, question).await
+            }
+            outcome => outcome,
+        }
     }
 
     async fn converse(&mut self, call: &'static str, question: &impl Serialize) -> Result<Bytes, EtcdError> {

@@ -36,7 +36,13 @@ impl Server {
 
     /// One that speaks TLS with these options.
     pub(crate) fn secured(mut self, options: &[String]) -> Server {
-        (self.scheme, self.options) = ("https", options.to_vec());
+        self.scheme = "https";
+        self.with(options)
+    }
+
+    /// One with these options.
+    pub(crate) fn with(mut self, options: &[String]) -> Server {
+        self.options = options.to_vec();
         self
     }
 
