@@ -329,7 +329,7 @@ impl Desk {
 
     fn relieve(&mut self, tell: &mut impl FnMut(String)) {
         if std::mem::replace(&mut self.troubled, false) {
-            tell("etcd answers again".to_owned());
+            tell("the roster can be kept again".to_owned());
         }
     }
 
