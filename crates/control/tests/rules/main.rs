@@ -2,6 +2,7 @@
 
 mod desk;
 mod encoding;
+mod telling;
 
 use desk::{Desk, ROUND_MS, config, genesis};
 use nimbus_control::{

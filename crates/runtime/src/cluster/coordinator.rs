@@ -17,7 +17,6 @@ use super::petition::{Next, Petition};
 use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
 use super::store::{Store, Word};
-use super::upcoming::Upcoming;
 use super::worlds::Worlds;
 use crate::balancer::Balancer;
 use crate::clock::Clock;
@@ -209,7 +208,7 @@ impl Desk {
     fn carry_on(&mut self, tell: &mut impl FnMut(String)) {
         let Some(roster) = self.core.roster().cloned() else { return };
         let Some(petition) = &mut self.petition else {
-            return self.worlds.keep(Upcoming::of(&roster).worlds());
+            return self.worlds.keep(roster.worlds());
         };
         let next = petition.carry_on(&self.worlds, &roster, self.orders + 1);
         self.pursue(next, tell);

@@ -1,6 +1,6 @@
 //! A gateway as a process: it lets clients in and shows them what the nodes tell.
 
-use nimbus_control::Roster;
+use nimbus_control::{Roster, Told};
 use nimbus_gateway::{Gateway, GatewayConfig, Serves};
 use nimbus_model::Tick;
 use nimbus_node::Change;
@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use super::asks::Asks;
 use super::member::{Heard, Member};
 use super::setup::{ClusterError, ClusterSetup};
-use super::upcoming::{Told, Upcoming, in_full};
+use super::upcoming::in_full;
 use super::worlds::Worlds;
 use crate::board::{Board, GatewayReading};
 use crate::clock::Clock;
@@ -111,7 +111,7 @@ impl GatewayProcess {
             Some(Err(why)) => return Err(ClusterError::World(roster.world.clone(), why)),
         };
         let Some(events) = self.events.take() else { return Ok(()) };
-        self.told = Told { era: roster.era, epoch: roster.map.epoch(), revision: roster.placed.revision };
+        self.told = Told::in_force(roster);
         let id = GatewayId(process.0);
         let durable = self.setup.is_durable();
         let config = GatewayConfig { id, durable, serves: self.serves, ..GatewayConfig::default() };
@@ -153,9 +153,8 @@ impl GatewayProcess {
     /// Tells the gateway of worlds and partitions that it has not been told. False when something has to wait.
     fn announce(&mut self, roster: &Roster) -> bool {
         let Some(council) = &self.council else { return false };
-        let upcoming = Upcoming::of(roster);
-        self.worlds.keep(upcoming.worlds());
-        for change in upcoming.after(self.told, Tick(0)) {
+        self.worlds.keep(roster.worlds());
+        for change in roster.yet_to_tell(self.told, Tick(0)) {
             // One whose world is still being made is told at a later turn.
             let Some(full) = in_full(&change, |name| self.worlds.ready(name)) else { return false };
             let news = match full {

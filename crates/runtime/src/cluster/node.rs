@@ -1,6 +1,6 @@
 //! A node as a process: it serves the regions and keeps the backups that the roster gives it.
 
-use nimbus_control::{Birth, Keep, RegionReport, Roster, Serve, Service};
+use nimbus_control::{Birth, Keep, RegionReport, Roster, Serve, Service, Told};
 use nimbus_model::{RegionId, Tick};
 use nimbus_node::{Backup, Change, Node, NodeConfig};
 use nimbus_wire::{Address, Frame};
@@ -15,7 +15,7 @@ use super::desk::Desk;
 use super::member::{Heard, Member, tell_all};
 use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
-use super::upcoming::{Told, Upcoming, in_full};
+use super::upcoming::{in_full, known_by};
 use super::worlds::Worlds;
 use crate::clock::Clock;
 use crate::errand::{Errand, ErrandDesk, Errands};
@@ -221,7 +221,7 @@ impl Host {
     /// Begins to serve a region.
     fn serve(&mut self, roster: &Roster, duty: Serve, tell: &mut impl FnMut(String)) -> Result<(), ClusterError> {
         let Some(pace) = self.pace.clone() else { return Ok(()) };
-        let upcoming = Upcoming::of(roster);
+        let upcoming = Arc::new(roster.clone());
         let make: Box<dyn FnOnce() -> Result<Node, String> + Send> = match duty.birth {
             Birth::World => {
                 let config = NodeConfig {
@@ -258,12 +258,12 @@ impl Host {
         let (links, inbox) = (self.links.clone(), self.links.open(Address::Region(duty.region)));
         // Which world and partition hold at which tick must be known before the first tick is run: a server that takes
         // over makes up for ticks in which others went by a new one.
-        let told = Told::of(roster);
+        let told = Told::everything(roster);
         let (its_gauge, worlds, play) = (gauge.clone(), self.worlds.clone(), self.setup.play.clone());
         let run = move || {
             // A backup may take a while to become a server, and several may do so at once.
             let node = make().and_then(|mut node| {
-                for change in upcoming.after(Told::by(&node), node.now()) {
+                for change in upcoming.yet_to_tell(known_by(&node), node.now()) {
                     let change = in_full(&change, |name| Some(worlds.wait(name))).transpose()?;
                     if !change.is_none_or(|change| node.schedule(change)) {
                         return Err("too many changes are announced".to_owned());
@@ -312,11 +312,11 @@ impl Host {
 
     /// Tells every server the changes that it has not been told, up to the first whose world is still being made.
     fn announce(&mut self, roster: &Roster) {
-        let upcoming = Upcoming::of(roster);
-        self.worlds.keep(upcoming.worlds());
+        self.worlds.keep(roster.worlds());
         let mut heeded = true;
         for served in self.served.values_mut() {
-            for change in upcoming.after(served.told, served.gauge.look(|reading| reading.tick)) {
+            let now = served.gauge.look(|reading| reading.tick);
+            for change in roster.yet_to_tell(served.told, now) {
                 let told = match in_full(&change, |name| self.worlds.ready(name)) {
                     // A server that has ended is nobody to wait for.
                     Some(Ok(full)) => !matches!(served.door.try_send(full), Err(TrySendError::Full(_))),

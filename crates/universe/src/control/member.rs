@@ -1,13 +1,12 @@
 //! A process as a member: what it has heard from the coordinator, and what it does accordingly.
 
-use nimbus_control::{Change as Announced, FromCoordinator, Incarnation, Join, Role, Roster, ToCoordinator};
+use nimbus_control::{Change as Announced, FromCoordinator, Incarnation, Join, Role, Roster, ToCoordinator, Told};
 use nimbus_model::{RegionId, Tick, World};
-use nimbus_node::Change;
+use nimbus_node::{Change, Node};
 use nimbus_wire::Address;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::WORLD;
 use crate::actor::Actor;
 use crate::network::Nanos;
 
@@ -28,8 +27,8 @@ pub(crate) struct Served {
     pub(crate) epoch: u32,
     /// It stops after this tick.
     pub(crate) stop_after: Option<Tick>,
-    /// Changes of the whole world that it was told.
-    pub(crate) told: Vec<Announced>,
+    /// The changes of the whole world that it was told.
+    pub(crate) told: Told,
     /// A change that it heard of too late is made by then.
     pub(crate) late_until: Tick,
 }
@@ -50,8 +49,8 @@ pub(crate) struct Member {
     pub(crate) served: BTreeMap<RegionId, Served>,
     /// Regions whose server could not come into being, and the epoch of it.
     pub(crate) failed: BTreeMap<RegionId, u32>,
-    /// The era, the partition and the statics that a gateway was last told.
-    pub(crate) shown: (u16, u32, u32),
+    /// The changes of the whole world that a gateway was told.
+    pub(crate) shown: Told,
 }
 
 impl Member {
@@ -73,7 +72,7 @@ impl Member {
             roster: None,
             served: BTreeMap::new(),
             failed: BTreeMap::new(),
-            shown: (1, 1, 0),
+            shown: Told { era: 1, epoch: 1, revision: 0 },
         }
     }
 
@@ -139,16 +138,9 @@ impl Member {
     }
 }
 
-/// What somebody has yet to be told who has loaded `era` worlds and is at a tick. A world that it should have loaded by
-/// now, and whose tick nobody remembers, comes next.
-pub(crate) fn yet_to_hear(roster: &Roster, era: u16, now: Tick) -> Vec<Announced> {
-    let made = |change: &Announced| matches!(change, Announced::Load { era: its, .. } if *its <= era);
-    let past = roster.changes.iter().rposition(made).map_or(0, |last| last + 1);
-    let (world, map) = (WORLD.to_owned(), roster.map.clone());
-    let missed = (era < roster.era).then(|| Announced::Load { at: now.next(), era: roster.era, world, map });
-    let built = Announced::Statics { at: now.next(), era: roster.era, placed: roster.placed.clone() };
-    let built = (missed.is_some() && roster.placed.revision > 0).then_some(built);
-    missed.into_iter().chain(built).chain(roster.changes[past..].iter().cloned()).collect()
+/// What a server goes by.
+pub(crate) fn known_by(node: &Node) -> Told {
+    Told { era: node.era(), epoch: node.map().epoch(), revision: node.world().placed.revision }
 }
 
 /// A change as servers make it. There is only one world.

@@ -216,9 +216,9 @@ impl Universe {
             let served = server.and_then(|member| Some((member, member.served.get(&id)?)));
             life.behind = served.is_some_and(|(member, served)| {
                 let now = self.nodes[i].now();
-                let unheard = |change: &&Announced| !served.told.contains(change) && change.at() <= now;
-                let newer = roster.changes.iter().filter(|_| member.revision() < roster.revision);
-                now < served.late_until || newer.filter(unheard).count() > 0
+                let newer = member.revision() < roster.revision;
+                let unheard = |change: &Announced| change.at() <= now;
+                now < served.late_until || (newer && roster.yet_to_tell(served.told, now).iter().any(unheard))
             });
         }
     }
