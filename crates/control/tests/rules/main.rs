@@ -569,17 +569,41 @@ fn regions_without_a_place_are_served_and_get_one_by_order() {
     assert!(roster.regions.values().all(|region| region.protected), "they have backups like others");
     let effective = desk.tick() + 120;
     let split = |region| roster.map.split(0, (0, 0.0), RegionId(region), 1.0, effective).unwrap();
-    assert_eq!(desk.order(Order::Map(Arc::new(split(7)))), Some(Err(OrderError::OtherRegions)));
-    assert_eq!(desk.order(Order::Map(Arc::new(split(4)))), Some(Ok(())));
+    let map = |map| Order::Map { era: 1, map: Arc::new(map) };
+    assert_eq!(desk.order(map(split(7))), Some(Err(OrderError::OtherRegions)));
+    assert_eq!(desk.order(map(split(4))), Some(Ok(())));
     desk.run(4_000);
     let roster = desk.roster();
     assert_eq!((roster.map.regions(), roster.changes.len()), (&[0, 4].map(RegionId)[..], 0));
     let merged = roster.map.merge(0, desk.tick() + 120).unwrap();
-    assert_eq!(desk.order(Order::Map(Arc::new(merged))), Some(Ok(())));
+    assert_eq!(desk.order(map(merged)), Some(Ok(())));
     desk.run(4_000);
     let roster = desk.roster();
     assert_eq!((roster.map.regions(), roster.regions.len()), (&[RegionId(0)][..], 3));
     assert!(roster.regions.values().all(|region| region.lost.is_none() && region.epoch == 1));
+}
+
+/// Every world begins with partition 1, so that the next one of the old world looks like that of the new.
+#[test]
+fn a_partition_that_was_made_for_another_world_is_refused() {
+    let mut desk = Desk::started(config(2, 2), 2);
+    desk.run(2_000);
+    let later = desk.tick() + 600;
+    let moved = |roster: &Roster| roster.map.move_cut(0, 1.0, 1.0, later).unwrap();
+    let order = |era, map| Order::Map { era, map: Arc::new(map) };
+    let planned = order(1, moved(&desk.roster()));
+    desk.mute = true;
+    assert_eq!(desk.order(Order::Load { world: "domino".into(), map: genesis(2).map }), None, "it is on its way");
+    assert_eq!(desk.order(planned), None);
+    desk.mute = false;
+    let asked = desk.asked.remove(0);
+    desk.serve_store(asked);
+    let refused = OrderError::Map("the partition was not made from the newest one".to_owned());
+    assert_eq!((&desk.answers[&1], &desk.answers[&2]), (&Ok(()), &Err(refused)));
+    assert_eq!(*desk.roster().newest_map(), genesis(2).map);
+    desk.run(2_000);
+    assert_eq!((desk.roster().era, desk.roster().changes.len()), (2, 0));
+    assert_eq!(desk.order(order(2, moved(&desk.roster()))), Some(Ok(())), "and one for the new world is not");
 }
 
 #[test]

@@ -272,7 +272,8 @@ impl Desk {
         balancer.announced(roster.newest_map());
         if let Some(map) = balancer.plan(tick, std::mem::take(&mut self.loads).into_values().collect()) {
             self.orders += 1;
-            self.act(Input::Order { id: self.orders, order: Order::Map(Arc::new(map)) }, tell);
+            let order = Order::Map { era: roster.era, map: Arc::new(map) };
+            self.act(Input::Order { id: self.orders, order }, tell);
         }
     }
 

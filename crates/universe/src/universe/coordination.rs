@@ -174,7 +174,7 @@ impl Universe {
     pub(super) fn order_change(&mut self, change: Change) {
         let Some(control) = &mut self.control else { return };
         control.orders.push_back(match change {
-            Change::Map(map) => Order::Map(Arc::new(map)),
+            Change::Map(map) => Order::Map { era: self.era, map: Arc::new(map) },
             Change::Load { map, .. } => Order::Load { world: WORLD.to_owned(), map: Arc::new(map) },
             Change::Statics { placed, .. } => Order::Statics(placed),
         });
