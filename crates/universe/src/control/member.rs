@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::actor::Actor;
-use crate::network::Nanos;
+use crate::network::{MS, Nanos};
+
+/// How long a slow process makes a world.
+const SLOW_NS: Nanos = 1_500 * MS;
 
 /// What a word of the coordinator's amounts to.
 #[derive(Debug)]
@@ -46,6 +49,10 @@ pub(crate) struct Member {
     pub(crate) disturbed_until: Nanos,
     pub(crate) incarnation: Option<Incarnation>,
     pub(crate) roster: Option<Arc<Roster>>,
+    /// The newest roster of which everything was passed on to its servers, as its heartbeats say.
+    pub(crate) heeded: u64,
+    /// When it has made the world of an era: the newest that it was told of.
+    pub(crate) made: (u16, Nanos),
     pub(crate) served: BTreeMap<RegionId, Served>,
     /// Regions whose server could not come into being, and the epoch of it.
     pub(crate) failed: BTreeMap<RegionId, u32>,
@@ -70,6 +77,8 @@ impl Member {
             disturbed_until: 0,
             incarnation: None,
             roster: None,
+            heeded: 0,
+            made: (0, 0),
             served: BTreeMap::new(),
             failed: BTreeMap::new(),
             shown: Told { era: 1, epoch: 1, revision: 0 },
@@ -91,6 +100,14 @@ impl Member {
     /// The revision of the newest roster it has; zero before the first.
     pub(crate) fn revision(&self) -> u64 {
         self.roster.as_ref().map_or(0, |roster| roster.revision)
+    }
+
+    /// True while it makes the world of an era. Some processes take longer than a change is announced ahead.
+    pub(crate) fn makes(&mut self, era: u16, now: Nanos) -> bool {
+        if self.made.0 < era {
+            self.made = (era, now + if self.process % 3 == 0 { SLOW_NS } else { 0 });
+        }
+        now < self.made.1
     }
 
     /// Its wish to be a member.

@@ -216,7 +216,7 @@ impl Universe {
             let served = server.and_then(|member| Some((member, member.served.get(&id)?)));
             life.behind = served.is_some_and(|(member, served)| {
                 let now = self.nodes[i].now();
-                let newer = member.revision() < roster.revision;
+                let newer = member.heeded < roster.revision;
                 let unheard = |change: &Announced| change.at() <= now;
                 now < served.late_until || (newer && roster.yet_to_tell(served.told, now).iter().any(unheard))
             });

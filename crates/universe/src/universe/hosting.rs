@@ -53,13 +53,19 @@ impl Universe {
     /// A process says that it is there, or wants to be a member.
     fn beat(&mut self, m: usize) {
         let Some(control) = &self.control else { return };
+        let unheeded = |roster: &Arc<Roster>| control.members[m].heeded < roster.revision;
+        if let Some(roster) = control.members[m].roster.clone().filter(unheeded) {
+            self.pass_on_changes(m, &roster);
+            self.name_heirs();
+        }
+        let Some(control) = &self.control else { return };
         let member = &control.members[m];
         let message = match (member.incarnation, &member.roster) {
-            (Some(process), Some(roster)) => {
+            (Some(process), Some(_)) => {
                 let nodes = member.served.keys().filter_map(|id| self.server(*id, member.process));
                 let tick = nodes.map(Node::now).min().unwrap_or_default();
                 let regions = self.reports(m);
-                ToCoordinator::Heartbeat(Heartbeat { process, revision: roster.revision, tick, regions })
+                ToCoordinator::Heartbeat(Heartbeat { process, revision: member.heeded, tick, regions })
             }
             _ => member.wish(),
         };
@@ -256,16 +262,25 @@ impl Universe {
         }
     }
 
-    /// Tells every server in a process the changes that it has not been told.
+    /// Tells every server in a process the changes that it has not been told, up to the first whose world is being made.
     fn pass_on_changes(&mut self, m: usize, roster: &Roster) {
         let Some(control) = &self.control else { return };
         let process = control.members[m].process;
         let regions: Vec<RegionId> = control.members[m].served.keys().copied().collect();
+        let mut heeded = true;
         for region in regions {
             let Some(now) = self.server(region, process).map(Node::now) else { continue };
             let Some(control) = &mut self.control else { return };
-            let Some(served) = control.members[m].served.get_mut(&region) else { continue };
-            let news = roster.yet_to_tell(served.told, now);
+            let member = &mut control.members[m];
+            let Some(told) = member.served.get(&region).map(|served| served.told) else { continue };
+            let mut news = roster.yet_to_tell(told, now);
+            let makes =
+                |change: &Announced| matches!(change, Announced::Load { era, .. } if member.makes(*era, self.now));
+            if let Some(first) = news.iter().position(makes) {
+                heeded = false;
+                news.truncate(first);
+            }
+            let Some(served) = member.served.get_mut(&region) else { continue };
             let late = news.iter().filter(|change| change.at() <= now).count() as u64;
             if late > 0 {
                 served.late_until = now.next();
@@ -277,6 +292,9 @@ impl Universe {
             for change in changes {
                 assert!(node.schedule(change), "there are few changes");
             }
+        }
+        if let Some(control) = self.control.as_mut().filter(|_| heeded) {
+            control.members[m].heeded = roster.revision;
         }
     }
 
