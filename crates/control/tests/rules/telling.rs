@@ -9,7 +9,7 @@ use crate::desk::{Desk, config, genesis};
 /// In its second world, with a partition and two worlds to come.
 fn roster() -> Roster {
     let first = genesis(2).map;
-    let moved = first.move_cut(0, 1.0, 1.0, Tick(50)).unwrap();
+    let moved = first.move_cut(0, 1.0, 1.0, Tick(50)).expect("there is room");
     let load = |at, era| Change::Load { at: Tick(at), era, world: format!("w{era}"), map: first.clone() };
     let changes = vec![Change::Map(moved.into()), load(90, 3), load(120, 4)];
     Roster { world: "w2".into(), era: 2, changes, ..Desk::started(config(2, 2), 2).roster() }

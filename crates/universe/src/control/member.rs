@@ -105,7 +105,7 @@ impl Member {
     /// True while it makes the world of an era. Some processes take longer than a change is announced ahead.
     pub(crate) fn makes(&mut self, era: u16, now: Nanos) -> bool {
         if self.made.0 < era {
-            self.made = (era, now + if self.process % 3 == 0 { SLOW_NS } else { 0 });
+            self.made = (era, now + if self.process.is_multiple_of(3) { SLOW_NS } else { 0 });
         }
         now < self.made.1
     }
