@@ -88,7 +88,12 @@ pub enum Order {
         width_min: f32,
     },
     /// Another partition with the same regions, made from the newest one and announced early enough.
-    Map(Arc<PartitionMap>),
+    Map {
+        /// The world that it was made for, by how often one has been loaded: every world counts its partitions anew.
+        era: u16,
+        /// The partition.
+        map: Arc<PartitionMap>,
+    },
     /// The regions' ranks change, the lowest first.
     Rank(Vec<RegionId>),
     /// Another world, or the same anew. Its partition must have the same regions.

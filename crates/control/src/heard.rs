@@ -13,7 +13,7 @@ pub(crate) struct Voice {
     /// When, in the leader's time. For one that was not heard yet, when the leader began to listen.
     pub(crate) at_ms: u64,
     pub(crate) link: Option<Link>,
-    /// The newest roster it knows, as far as we know.
+    /// The newest roster that it has acted on, as far as we know.
     pub(crate) revision: u64,
     /// The newest roster it was told, and when.
     pub(crate) told: (u64, u64),

@@ -22,6 +22,7 @@ mod plan;
 mod planner;
 mod roster;
 mod timeline;
+mod told;
 mod validity;
 
 pub use change::{CHANGES_MAX, Change};
@@ -39,4 +40,5 @@ pub use roster::{
     RosterError, Seat, Standing,
 };
 pub use timeline::{PACE_PERMILLE, PACES_MAX, Pace, TICK_HZ_MAX, Timeline};
+pub use told::Told;
 pub use validity::{ADDRESS_BYTES_MAX, COUNT_MAX, Invalid, MEMBERS_MAX, NAME_BYTES_MAX, PROCESSES_MAX};

@@ -70,7 +70,8 @@ pub struct RegionReport {
 pub struct Heartbeat {
     /// Who.
     pub process: Incarnation,
-    /// The newest roster it knows.
+    /// The newest roster of which everything has been passed on to whom it concerns in the process. It may know a newer
+    /// one: a change whose world is still being made is not passed on yet, and must not be forgotten.
     pub revision: u64,
     /// The last tick that all its regions have completed.
     pub tick: Tick,

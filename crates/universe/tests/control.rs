@@ -65,6 +65,16 @@ fn nothing_is_lost_or_doubled_when_everything_goes_wrong() {
 }
 
 #[test]
+fn a_process_that_makes_a_world_after_its_tick_loads_it_late() {
+    let mut config = governed(3, 1, 500);
+    config.faults = "reset".parse().unwrap();
+    let outcome = run(config);
+    assert_clean(&outcome, "slow worlds");
+    let (loads, late) = (outcome.faults.reset, outcome.control.late_changes);
+    assert!(loads > 0 && late > 0, "{loads} worlds loaded, {late} changes too late");
+}
+
+#[test]
 fn boundaries_that_follow_the_load_are_orders_too() {
     let mut config = governed(4, 3, 400);
     config.balance = Some(BalanceConfig::default());

@@ -9,6 +9,7 @@ use crate::change::{CHANGES_MAX, Change};
 use crate::exchange::{Order, OrderError};
 use crate::roster::{Birth, Region, Role};
 use crate::timeline::{PACE_PERMILLE, Timeline};
+use crate::told::Told;
 use crate::validity::check_name;
 
 /// Changes of statics that may be announced at once: each has all statics in it.
@@ -45,10 +46,10 @@ impl Plan<'_> {
                 let map = self.roster.newest_map().move_cut(*index, *at, *width_min, effective);
                 self.announce_map(map.map_err(|error| OrderError::Map(error.to_string()))?)
             }
-            Order::Map(map) => {
-                let newest = self.roster.newest_map();
+            Order::Map { era, map } => {
+                let newest = Told::everything(&self.roster);
                 self.check_regions(map)?;
-                if map.epoch() != newest.epoch() + 1 {
+                if (*era, map.epoch()) != (newest.era, newest.epoch + 1) {
                     return Err(OrderError::Map("the partition was not made from the newest one".to_owned()));
                 }
                 if map.effective() < effective {

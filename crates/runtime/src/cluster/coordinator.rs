@@ -17,7 +17,6 @@ use super::petition::{Next, Petition};
 use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
 use super::store::{Store, Word};
-use super::upcoming::Upcoming;
 use super::worlds::Worlds;
 use crate::balancer::Balancer;
 use crate::clock::Clock;
@@ -225,7 +224,7 @@ impl Desk {
     fn carry_on(&mut self, tell: &mut impl FnMut(String)) {
         let Some(roster) = self.core.roster().cloned() else { return };
         let Some(petition) = &mut self.petition else {
-            return self.worlds.keep(Upcoming::of(&roster).worlds());
+            return self.worlds.keep(roster.worlds());
         };
         let next = petition.carry_on(&self.worlds, &roster, self.orders + 1);
         self.pursue(next, tell);
@@ -290,7 +289,8 @@ impl Desk {
         balancer.announced(roster.newest_map());
         if let Some(map) = balancer.plan(tick, std::mem::take(&mut self.loads).into_values().collect()) {
             self.orders += 1;
-            self.act(Input::Order { id: self.orders, order: Order::Map(Arc::new(map)) }, tell);
+            let order = Order::Map { era: roster.era, map: Arc::new(map) };
+            self.act(Input::Order { id: self.orders, order }, tell);
         }
     }
 

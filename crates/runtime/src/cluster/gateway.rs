@@ -1,6 +1,6 @@
 //! A gateway as a process: it lets clients in and shows them what the nodes tell.
 
-use nimbus_control::{Change as Announced, Roster};
+use nimbus_control::{Roster, Told};
 use nimbus_gateway::{Gateway, GatewayConfig, Serves};
 use nimbus_model::Tick;
 use nimbus_node::Change;
@@ -16,7 +16,7 @@ use super::asks::Asks;
 use super::member::{Heard, Member};
 use super::pulse::Pulses;
 use super::setup::{ClusterError, ClusterSetup};
-use super::upcoming::{Upcoming, in_full};
+use super::upcoming::in_full;
 use super::worlds::Worlds;
 use crate::board::{Board, GatewayReading};
 use crate::clock::Clock;
@@ -52,10 +52,8 @@ pub struct GatewayProcess {
     asks: Asks,
     /// Where the gateway hears what was decided, once it has begun.
     council: Option<CouncilDesk>,
-    /// The newest world, and the newest partition and statics of it, that the gateway was told.
-    told: (u16, u32, u32),
-    /// The newest roster of which everything has been told.
-    heeded: u64,
+    /// The changes that the gateway was told.
+    told: Told,
     clock: Clock,
     serves: Serves,
     handle: ClusterHandle,
@@ -96,8 +94,7 @@ impl GatewayProcess {
             worlds: Worlds::new(setup),
             asks: Asks::new(token),
             council: None,
-            told: (0, 0, 0),
-            heeded: 0,
+            told: Told::default(),
             clock: Clock::start(),
             serves: Serves::Everybody,
             handle,
@@ -119,7 +116,7 @@ impl GatewayProcess {
             Some(Err(why)) => return Err(ClusterError::World(roster.world.clone(), why)),
         };
         let Some(events) = self.events.take() else { return Ok(()) };
-        self.told = (roster.era, roster.map.epoch(), roster.placed.revision);
+        self.told = Told::in_force(roster);
         let id = GatewayId(process.0);
         let durable = self.setup.is_durable();
         let config = GatewayConfig { id, durable, serves: self.serves, ..GatewayConfig::default() };
@@ -161,40 +158,20 @@ impl GatewayProcess {
     /// Tells the gateway of worlds and partitions that it has not been told. False when something has to wait.
     fn announce(&mut self, roster: &Roster) -> bool {
         let Some(council) = &self.council else { return false };
-        let upcoming = Upcoming::of(roster);
-        self.worlds.keep(upcoming.worlds());
-        let built = |placed| Announced::Statics { at: Tick(0), era: roster.era, placed };
-        let present =
-            (roster.era == self.told.0).then(|| [Announced::Map(roster.map.clone()), built(roster.placed.clone())]);
-        for change in present.into_iter().flatten().chain(upcoming.after(self.told.0, Tick(0))) {
-            let news = match &change {
-                Announced::Load { era, .. } => *era > self.told.0,
-                Announced::Map(map) => map.epoch() > self.told.1,
-                Announced::Statics { era, placed, .. } => *era == self.told.0 && placed.revision > self.told.2,
-            };
-            if !news {
-                continue;
-            }
+        self.worlds.keep(roster.worlds());
+        for change in roster.yet_to_tell(self.told, Tick(0)) {
             // One whose world is still being made is told at a later turn.
-            let Some(change) = in_full(&change, |name| self.worlds.ready(name)) else { return false };
-            let news = match change {
-                Ok(Change::Map(map)) => {
-                    self.told.1 = map.epoch();
-                    News::Map(map)
-                }
-                Ok(Change::Load { at, era, world, map }) => {
-                    self.told = (era, map.epoch(), 0);
-                    News::Load { at, era, world, map }
-                }
-                Ok(Change::Statics { at, era, placed }) => {
-                    self.told.2 = placed.revision;
-                    News::Statics { at, era, placed }
-                }
+            let Some(full) = in_full(&change, |name| self.worlds.ready(name)) else { return false };
+            let news = match full {
+                Ok(Change::Map(map)) => News::Map(map),
+                Ok(Change::Load { at, era, world, map }) => News::Load { at, era, world, map },
+                Ok(Change::Statics { at, era, placed }) => News::Statics { at, era, placed },
                 Err(why) => {
                     eprintln!("nimbus: {why}");
                     return true;
                 }
             };
+            self.told.hear(&change);
             // A gateway whose thread has ended shows nothing any more.
             _ = council.news.send(news);
         }
@@ -249,10 +226,10 @@ impl GatewayProcess {
             Ok(Heard::Nothing | Heard::Left | Heard::Contribute(..)) => {}
             Err(error) => outcome = Err(error),
         });
-        if let Some(roster) = self.member.roster().filter(|roster| self.heeded < roster.revision) {
+        if let Some(roster) = self.member.unheeded() {
             self.begin(&roster)?;
             if self.announce(&roster) {
-                self.heeded = roster.revision;
+                self.member.heed(&roster);
             }
         }
         self.feel_pulses();

@@ -49,6 +49,8 @@ pub(super) struct Member {
     wish: Join,
     process: Option<Incarnation>,
     roster: Option<Arc<Roster>>,
+    /// The newest roster of which everything has been passed on.
+    heeded: u64,
     offset: ClockOffset,
     clock: Clock,
     beat_at: Duration,
@@ -78,6 +80,7 @@ impl Member {
             wish: Join { name: name.as_str().to_owned(), role: part, address, token },
             process: None,
             roster: None,
+            heeded: 0,
             offset: ClockOffset::default(),
             clock: Clock::start(),
             beat_at: Duration::ZERO,
@@ -93,9 +96,15 @@ impl Member {
         self.process
     }
 
-    /// The newest roster it has.
-    pub(super) fn roster(&self) -> Option<Arc<Roster>> {
-        self.roster.clone()
+    /// The newest roster it has, while not everything of it has been passed on.
+    pub(super) fn unheeded(&self) -> Option<Arc<Roster>> {
+        self.roster.clone().filter(|roster| self.heeded < roster.revision)
+    }
+
+    /// Everything of a roster has been passed on to whom it concerns in this process. Heartbeats say so from now on, and no
+    /// earlier: a change may be forgotten once every process has said it.
+    pub(super) fn heed(&mut self, roster: &Roster) {
+        self.heeded = roster.revision;
     }
 
     /// The revision of the newest roster it has; zero before the first.
@@ -233,8 +242,8 @@ impl Member {
         }
         self.beat_at = self.clock.now() + BEAT_EVERY;
         let message = match (self.process, &self.roster) {
-            (Some(process), Some(roster)) => {
-                ToCoordinator::Heartbeat(Heartbeat { process, revision: roster.revision, tick, regions: regions() })
+            (Some(process), Some(_)) => {
+                ToCoordinator::Heartbeat(Heartbeat { process, revision: self.heeded, tick, regions: regions() })
             }
             _ => ToCoordinator::Join(self.wish.clone()),
         };

@@ -1,6 +1,6 @@
 //! A node as a process: it serves the regions and keeps the backups that the roster gives it.
 
-use nimbus_control::{Birth, Change as Announced, Keep, RegionReport, Roster, Serve, Service};
+use nimbus_control::{Birth, Keep, RegionReport, Roster, Serve, Service, Told};
 use nimbus_model::{RegionId, Tick};
 use nimbus_node::{Backup, Change, Node, NodeConfig};
 use nimbus_wire::{Address, Frame};
@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Sender, channel};
 
 use super::desk::Desk;
 use super::member::{Heard, Member, tell_all};
 use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
-use super::upcoming::{Upcoming, in_full};
+use super::upcoming::{in_full, known_by};
 use super::worlds::Worlds;
 use crate::clock::Clock;
 use crate::errand::{Errand, ErrandDesk, Errands};
@@ -37,8 +38,8 @@ struct Served {
     duty: Serve,
     door: Sender<Change>,
     errands: ErrandDesk,
-    /// Changes that it has been told.
-    told: Vec<Announced>,
+    /// The changes that it has been told.
+    told: Told,
     gauge: Gauge,
     /// The last tick that gateways have been shown.
     shown: Tick,
@@ -55,8 +56,6 @@ struct Host {
     /// Regions whose server could not come into being, and the epoch of it.
     failed: BTreeMap<RegionId, u32>,
     worlds: Worlds,
-    /// A change waits until its world is made.
-    awaits_world: bool,
     desk: Desk,
 }
 
@@ -79,7 +78,6 @@ pub fn run_node(
         kept: BTreeMap::new(),
         failed: BTreeMap::new(),
         worlds: Worlds::new(setup),
-        awaits_world: false,
         desk: Desk::default(),
     };
     let facts = host.desk.facts(host.links.clone(), host.member.mesh.clone(), setup.experiments);
@@ -129,7 +127,7 @@ impl Host {
         }
         if let Some(roster) = newest {
             self.follow(&roster, tell)?;
-        } else if let Some(roster) = self.member.roster().filter(|_| self.awaits_world) {
+        } else if let Some(roster) = self.member.unheeded() {
             self.announce(&roster);
         }
         if let Some(time) = self.pace.as_deref().and_then(Pace::real_time) {
@@ -228,7 +226,7 @@ impl Host {
     /// Begins to serve a region.
     fn serve(&mut self, roster: &Roster, duty: Serve, tell: &mut impl FnMut(String)) -> Result<(), ClusterError> {
         let Some(pace) = self.pace.clone() else { return Ok(()) };
-        let upcoming = Upcoming::of(roster);
+        let upcoming = Arc::new(roster.clone());
         let make: Box<dyn FnOnce() -> Result<Node, String> + Send> = match duty.birth {
             Birth::World => {
                 let config = NodeConfig {
@@ -265,14 +263,14 @@ impl Host {
         let (links, inbox) = (self.links.clone(), self.links.open(Address::Region(duty.region)));
         // Which world and partition hold at which tick must be known before the first tick is run: a server that takes
         // over makes up for ticks in which others went by a new one.
-        let told = roster.changes.clone();
+        let told = Told::everything(roster);
         let (its_gauge, worlds, play) = (gauge.clone(), self.worlds.clone(), self.setup.play.clone());
         let run = move || {
             // What makes a server may panic, too.
             let _going_home = GoesHome { gauge: its_gauge.clone(), pace: pace.clone() };
             // A backup may take a while to become a server, and several may do so at once.
             let node = make().and_then(|mut node| {
-                for change in upcoming.after(node.era(), node.now()) {
+                for change in upcoming.yet_to_tell(known_by(&node), node.now()) {
                     let change = in_full(&change, |name| Some(worlds.wait(name))).transpose()?;
                     if !change.is_none_or(|change| node.schedule(change)) {
                         return Err("too many changes are announced".to_owned());
@@ -320,16 +318,14 @@ impl Host {
 
     /// Tells every server the changes that it has not been told, up to the first whose world is still being made.
     fn announce(&mut self, roster: &Roster) {
-        self.awaits_world = false;
-        self.worlds.keep(Upcoming::of(roster).worlds());
+        self.worlds.keep(roster.worlds());
+        let mut heeded = true;
         for served in self.served.values_mut() {
-            served.told.retain(|change| roster.changes.contains(change));
-            for change in &roster.changes {
-                if served.told.contains(change) {
-                    continue;
-                }
-                let told = match in_full(change, |name| self.worlds.ready(name)) {
-                    Some(Ok(full)) => served.door.try_send(full).is_ok(),
+            let now = served.gauge.look(|reading| reading.tick);
+            for change in roster.yet_to_tell(served.told, now) {
+                let told = match in_full(&change, |name| self.worlds.ready(name)) {
+                    // A server that has ended is nobody to wait for.
+                    Some(Ok(full)) => !matches!(served.door.try_send(full), Err(TrySendError::Full(_))),
                     Some(Err(why)) => {
                         eprintln!("nimbus: {} goes on as it is: {why}", served.duty.region);
                         true
@@ -337,11 +333,14 @@ impl Host {
                     None => false,
                 };
                 if !told {
-                    self.awaits_world = true;
+                    heeded = false;
                     break;
                 }
-                served.told.push(change.clone());
+                served.told.hear(&change);
             }
+        }
+        if heeded {
+            self.member.heed(roster);
         }
     }
 

@@ -1,15 +1,17 @@
 //! A process as a member: what it has heard from the coordinator, and what it does accordingly.
 
-use nimbus_control::{Change as Announced, FromCoordinator, Incarnation, Join, Role, Roster, ToCoordinator};
+use nimbus_control::{Change as Announced, FromCoordinator, Incarnation, Join, Role, Roster, ToCoordinator, Told};
 use nimbus_model::{RegionId, Tick, World};
-use nimbus_node::Change;
+use nimbus_node::{Change, Node};
 use nimbus_wire::Address;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::WORLD;
 use crate::actor::Actor;
-use crate::network::Nanos;
+use crate::network::{MS, Nanos};
+
+/// How long a slow process makes a world.
+const SLOW_NS: Nanos = 1_500 * MS;
 
 /// What a word of the coordinator's amounts to.
 #[derive(Debug)]
@@ -28,8 +30,8 @@ pub(crate) struct Served {
     pub(crate) epoch: u32,
     /// It stops after this tick.
     pub(crate) stop_after: Option<Tick>,
-    /// Changes of the whole world that it was told.
-    pub(crate) told: Vec<Announced>,
+    /// The changes of the whole world that it was told.
+    pub(crate) told: Told,
     /// A change that it heard of too late is made by then.
     pub(crate) late_until: Tick,
 }
@@ -47,11 +49,15 @@ pub(crate) struct Member {
     pub(crate) disturbed_until: Nanos,
     pub(crate) incarnation: Option<Incarnation>,
     pub(crate) roster: Option<Arc<Roster>>,
+    /// The newest roster of which everything was passed on to its servers, as its heartbeats say.
+    pub(crate) heeded: u64,
+    /// When it has made the world of an era: the newest that it was told of.
+    pub(crate) made: (u16, Nanos),
     pub(crate) served: BTreeMap<RegionId, Served>,
     /// Regions whose server could not come into being, and the epoch of it.
     pub(crate) failed: BTreeMap<RegionId, u32>,
-    /// The era, the partition and the statics that a gateway was last told.
-    pub(crate) shown: (u16, u32, u32),
+    /// The changes of the whole world that a gateway was told.
+    pub(crate) shown: Told,
 }
 
 impl Member {
@@ -71,9 +77,11 @@ impl Member {
             disturbed_until: 0,
             incarnation: None,
             roster: None,
+            heeded: 0,
+            made: (0, 0),
             served: BTreeMap::new(),
             failed: BTreeMap::new(),
-            shown: (1, 1, 0),
+            shown: Told { era: 1, epoch: 1, revision: 0 },
         }
     }
 
@@ -92,6 +100,14 @@ impl Member {
     /// The revision of the newest roster it has; zero before the first.
     pub(crate) fn revision(&self) -> u64 {
         self.roster.as_ref().map_or(0, |roster| roster.revision)
+    }
+
+    /// True while it makes the world of an era. Some processes take longer than a change is announced ahead.
+    pub(crate) fn makes(&mut self, era: u16, now: Nanos) -> bool {
+        if self.made.0 < era {
+            self.made = (era, now + if self.process.is_multiple_of(3) { SLOW_NS } else { 0 });
+        }
+        now < self.made.1
     }
 
     /// Its wish to be a member.
@@ -139,16 +155,9 @@ impl Member {
     }
 }
 
-/// What somebody has yet to be told who has loaded `era` worlds and is at a tick. A world that it should have loaded by
-/// now, and whose tick nobody remembers, comes next.
-pub(crate) fn yet_to_hear(roster: &Roster, era: u16, now: Tick) -> Vec<Announced> {
-    let made = |change: &Announced| matches!(change, Announced::Load { era: its, .. } if *its <= era);
-    let past = roster.changes.iter().rposition(made).map_or(0, |last| last + 1);
-    let (world, map) = (WORLD.to_owned(), roster.map.clone());
-    let missed = (era < roster.era).then(|| Announced::Load { at: now.next(), era: roster.era, world, map });
-    let built = Announced::Statics { at: now.next(), era: roster.era, placed: roster.placed.clone() };
-    let built = (missed.is_some() && roster.placed.revision > 0).then_some(built);
-    missed.into_iter().chain(built).chain(roster.changes[past..].iter().cloned()).collect()
+/// What a server goes by.
+pub(crate) fn known_by(node: &Node) -> Told {
+    Told { era: node.era(), epoch: node.map().epoch(), revision: node.world().placed.revision }
 }
 
 /// A change as servers make it. There is only one world.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 pub(crate) use desk::Desk;
 pub(crate) use desk::SUSPECT_MS;
-pub(crate) use member::{Member, Served, Word, in_full, yet_to_hear};
+pub(crate) use member::{Member, Served, Word, in_full, known_by};
 pub(crate) use store::Store;
 
 use crate::actor::Actor;

@@ -174,7 +174,7 @@ impl Universe {
     pub(super) fn order_change(&mut self, change: Change) {
         let Some(control) = &mut self.control else { return };
         control.orders.push_back(match change {
-            Change::Map(map) => Order::Map(Arc::new(map)),
+            Change::Map(map) => Order::Map { era: self.era, map: Arc::new(map) },
             Change::Load { map, .. } => Order::Load { world: WORLD.to_owned(), map: Arc::new(map) },
             Change::Statics { placed, .. } => Order::Statics(placed),
         });
@@ -216,9 +216,9 @@ impl Universe {
             let served = server.and_then(|member| Some((member, member.served.get(&id)?)));
             life.behind = served.is_some_and(|(member, served)| {
                 let now = self.nodes[i].now();
-                let unheard = |change: &&Announced| !served.told.contains(change) && change.at() <= now;
-                let newer = roster.changes.iter().filter(|_| member.revision() < roster.revision);
-                now < served.late_until || newer.filter(unheard).count() > 0
+                let newer = member.heeded < roster.revision;
+                let unheard = |change: &Announced| change.at() <= now;
+                now < served.late_until || (newer && roster.yet_to_tell(served.told, now).iter().any(unheard))
             });
         }
     }

@@ -1,7 +1,7 @@
 //! Processes of a cluster that a coordinator runs: each does what the newest roster says that it has heard of.
 
 use nimbus_control::{
-    Birth, Change as Announced, FromCoordinator, Heartbeat, RegionReport, Roster, Serve, Service, ToCoordinator,
+    Birth, Change as Announced, FromCoordinator, Heartbeat, RegionReport, Roster, Serve, Service, ToCoordinator, Told,
 };
 use nimbus_model::{RegionId, Tick};
 use nimbus_node::{Backup, Node};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::{Happening, Universe};
 use crate::actor::Actor;
-use crate::control::{BEAT_NS, ControlEvent, Served, Word, in_full, yet_to_hear};
+use crate::control::{BEAT_NS, ControlEvent, Served, Word, in_full, known_by};
 use crate::network::{MS, Nanos};
 use crate::recovery::{APART, Keeper, Zombie};
 
@@ -53,13 +53,19 @@ impl Universe {
     /// A process says that it is there, or wants to be a member.
     fn beat(&mut self, m: usize) {
         let Some(control) = &self.control else { return };
+        let unheeded = |roster: &Arc<Roster>| control.members[m].heeded < roster.revision;
+        if let Some(roster) = control.members[m].roster.clone().filter(unheeded) {
+            self.pass_on_changes(m, &roster);
+            self.name_heirs();
+        }
+        let Some(control) = &self.control else { return };
         let member = &control.members[m];
         let message = match (member.incarnation, &member.roster) {
-            (Some(process), Some(roster)) => {
+            (Some(process), Some(_)) => {
                 let nodes = member.served.keys().filter_map(|id| self.server(*id, member.process));
                 let tick = nodes.map(Node::now).min().unwrap_or_default();
                 let regions = self.reports(m);
-                ToCoordinator::Heartbeat(Heartbeat { process, revision: roster.revision, tick, regions })
+                ToCoordinator::Heartbeat(Heartbeat { process, revision: member.heeded, tick, regions })
             }
             _ => member.wish(),
         };
@@ -214,10 +220,10 @@ impl Universe {
         let mut served = Served {
             epoch: duty.epoch,
             stop_after: duty.stop_after,
-            told: roster.changes.clone(),
+            told: Told::everything(roster),
             late_until: Tick(0),
         };
-        for change in yet_to_hear(roster, node.era(), node.now()) {
+        for change in roster.yet_to_tell(known_by(&node), node.now()) {
             if change.at() <= node.now() {
                 served.late_until = node.now().next();
             }
@@ -256,30 +262,39 @@ impl Universe {
         }
     }
 
-    /// Tells every server in a process the changes that it has not been told.
+    /// Tells every server in a process the changes that it has not been told, up to the first whose world is being made.
     fn pass_on_changes(&mut self, m: usize, roster: &Roster) {
         let Some(control) = &self.control else { return };
         let process = control.members[m].process;
         let regions: Vec<RegionId> = control.members[m].served.keys().copied().collect();
+        let mut heeded = true;
         for region in regions {
+            let Some(now) = self.server(region, process).map(Node::now) else { continue };
             let Some(control) = &mut self.control else { return };
-            let Some(served) = control.members[m].served.get_mut(&region) else { continue };
-            served.told.retain(|change| roster.changes.contains(change));
-            let news: Vec<Announced> =
-                roster.changes.iter().filter(|change| !served.told.contains(change)).cloned().collect();
-            served.told.extend(news.iter().cloned());
+            let member = &mut control.members[m];
+            let Some(told) = member.served.get(&region).map(|served| served.told) else { continue };
+            let mut news = roster.yet_to_tell(told, now);
+            let makes =
+                |change: &Announced| matches!(change, Announced::Load { era, .. } if member.makes(*era, self.now));
+            if let Some(first) = news.iter().position(makes) {
+                heeded = false;
+                news.truncate(first);
+            }
+            let Some(served) = member.served.get_mut(&region) else { continue };
+            let late = news.iter().filter(|change| change.at() <= now).count() as u64;
+            if late > 0 {
+                served.late_until = now.next();
+            }
+            control.counts.late_changes += late;
+            news.iter().for_each(|change| _ = served.told.hear(change));
             let changes: Vec<_> = news.iter().map(|change| in_full(change, &self.world)).collect();
             let Some(node) = self.server_mut(region, process) else { continue };
-            let now = node.now();
-            let late = changes.iter().filter(|change| change.at() <= now).count() as u64;
             for change in changes {
                 assert!(node.schedule(change), "there are few changes");
             }
-            let Some(control) = &mut self.control else { return };
-            control.counts.late_changes += late;
-            if let Some(served) = control.members[m].served.get_mut(&region).filter(|_| late > 0) {
-                served.late_until = now.next();
-            }
+        }
+        if let Some(control) = self.control.as_mut().filter(|_| heeded) {
+            control.members[m].heeded = roster.revision;
         }
     }
 
@@ -287,24 +302,14 @@ impl Universe {
     fn show(&mut self, m: usize, g: usize, roster: &Roster) {
         let Some(control) = &mut self.control else { return };
         let shown = &mut control.members[m].shown;
-        let built = |placed| Announced::Statics { at: Tick(0), era: roster.era, placed };
-        let present =
-            (roster.era == shown.0).then(|| [Announced::Map(roster.map.clone()), built(roster.placed.clone())]);
-        for change in present.into_iter().flatten().chain(yet_to_hear(roster, shown.0, Tick(0))) {
+        for change in roster.yet_to_tell(*shown, Tick(0)) {
+            shown.hear(&change);
             match change {
-                Announced::Load { at, era, map, .. } if era > shown.0 => {
-                    *shown = (era, map.epoch(), 0);
+                Announced::Load { at, era, map, .. } => {
                     self.gateway[g].load(self.world.clone(), era, (*map).clone(), at);
                 }
-                Announced::Map(map) if map.epoch() > shown.1 => {
-                    shown.1 = map.epoch();
-                    self.gateway[g].set_map((*map).clone());
-                }
-                Announced::Statics { at, era, placed } if era == shown.0 && placed.revision > shown.2 => {
-                    shown.2 = placed.revision;
-                    self.gateway[g].set_statics(at, era, placed);
-                }
-                Announced::Load { .. } | Announced::Map(_) | Announced::Statics { .. } => {}
+                Announced::Map(map) => self.gateway[g].set_map((*map).clone()),
+                Announced::Statics { at, era, placed } => self.gateway[g].set_statics(at, era, placed),
             }
         }
     }
