@@ -47,6 +47,13 @@ impl Node {
         self.suspects.extend(self.hosted.iter().map(|(nid, _)| nid));
     }
 
+    /// Has a sleeper looked at that lies outside this region's volume: only who moves is looked at anyway.
+    pub(crate) fn suspect_outside(&mut self, nid: Nid) {
+        if self.is_outside(nid) {
+            self.suspects.insert(nid);
+        }
+    }
+
     /// Where a group belongs, if not here: nothing of it may be left in this region's volume, except that the naive scheme
     /// looks at its middle alone.
     fn destination(&self, linkage: &[Nid]) -> Option<RegionId> {
