@@ -22,7 +22,8 @@ const WINDOW_BYTES: usize = 1 << 20;
 const TRICKLE_BYTES: usize = 8 << 10;
 /// A snapshot is spread over this many ticks at the most, as far as the size of pieces allows.
 const TRICKLE_TICKS: usize = 120;
-/// With more ticks or bytes than this the backup is taken for gone, and nothing is written until one answers.
+/// With more ticks or bytes than this, the seed not counted, the backup is taken for gone, and nothing is written until
+/// one answers.
 const BACKLOG_TICKS_MAX: usize = 1200;
 const BACKLOG_BYTES_MAX: usize = 64 << 20;
 
@@ -40,6 +41,10 @@ pub(crate) struct RecordStream {
     last: u64,
     queue: VecDeque<Piece>,
     queue_bytes: usize,
+    /// How much of `queue` is a seed, in pieces and bytes. However large a server is, its seed is no sign that nobody
+    /// listens.
+    seed_pieces: usize,
+    seed_bytes: usize,
     /// Parts of a snapshot that wait to go between ticks.
     trickle: VecDeque<Piece>,
     snapshot_at: Tick,
@@ -84,6 +89,10 @@ impl RecordStream {
         {
             progress = true;
             self.queue_bytes -= piece.bytes.len();
+            if piece.kind == PieceKind::Seed {
+                self.seed_pieces -= 1;
+                self.seed_bytes -= piece.bytes.len();
+            }
             if piece.ends && piece.kind != PieceKind::Snapshot {
                 self.kept = self.kept.max(piece.tick);
             }
@@ -107,18 +116,15 @@ impl RecordStream {
 
     /// Begins anew with the whole server.
     pub(crate) fn seed(&mut self, tick: Tick, bytes: &[u8]) {
-        self.queue.clear();
-        self.trickle.clear();
-        self.queue_bytes = 0;
         // Numbers go on, so that no piece of before can be mistaken for one of these.
-        self.sent = self.last;
-        self.next = self.last + 1;
+        self.drop_queue();
         (self.sent_at, self.patience) = (tick, PATIENCE_TICKS_MIN);
         self.snapshot_at = tick;
         self.seeds += 1;
         for piece in cut(PieceKind::Seed, tick, bytes, PIECE_BYTES_MAX / 2) {
             self.push(piece);
         }
+        (self.seed_pieces, self.seed_bytes) = (self.queue.len(), self.queue_bytes);
     }
 
     /// True when it is time for a fresh snapshot.
@@ -145,13 +151,10 @@ impl RecordStream {
         if let Some(part) = self.trickle.pop_front() {
             self.push(part);
         }
-        if self.queue.len() > BACKLOG_TICKS_MAX + PIECES_MAX || self.queue_bytes > BACKLOG_BYTES_MAX {
+        let (pieces, bytes) = (self.queue.len() - self.seed_pieces, self.queue_bytes - self.seed_bytes);
+        if pieces > BACKLOG_TICKS_MAX + PIECES_MAX || bytes > BACKLOG_BYTES_MAX {
             self.writing = false;
-            self.trickle.clear();
-            self.queue.clear();
-            self.queue_bytes = 0;
-            self.sent = self.last;
-            self.next = self.last + 1;
+            self.drop_queue();
         }
     }
 
@@ -233,6 +236,15 @@ impl RecordStream {
                 self.owed.insert(peer);
             }
         }
+    }
+
+    /// Forgets all that was written. What was not sent never will be.
+    fn drop_queue(&mut self) {
+        self.trickle.clear();
+        self.queue.clear();
+        (self.queue_bytes, self.seed_pieces, self.seed_bytes) = (0, 0, 0);
+        self.sent = self.last;
+        self.next = self.last + 1;
     }
 
     fn push(&mut self, piece: Piece) {
@@ -352,5 +364,34 @@ mod tests {
         }
         assert!(!stream.writing);
         assert!(stream.hear(1, 1) && stream.take_wants_seed(), "and is seeded again when it answers");
+    }
+
+    #[test]
+    fn a_server_of_any_size_can_seed_a_backup() {
+        let mut stream = RecordStream::default();
+        assert!(stream.hear(1, 0) && stream.take_wants_seed());
+        let many = (BACKLOG_TICKS_MAX + PIECES_MAX) * PIECE_BYTES_MAX / 2;
+        stream.seed(Tick(0), &vec![1; many.max(BACKLOG_BYTES_MAX) + (1 << 20)]);
+        stream.write(Tick(1), &[2; 10]);
+        assert!(stream.writing && stream.kept_by_backup().is_none());
+        for _ in 0..1_000 {
+            let (first, pieces) = stream.poll(Tick(1));
+            assert!(stream.hear(1, first + pieces.len() as u64 - 1));
+            if stream.queue.is_empty() {
+                break;
+            }
+        }
+        assert_eq!((stream.kept_by_backup(), stream.seeds), (Some(Tick(1)), 1));
+        assert_eq!((stream.seed_pieces, stream.seed_bytes), (0, 0));
+    }
+
+    #[test]
+    fn nobody_waits_for_ever_for_a_seed_to_be_kept() {
+        let mut stream = RecordStream::default();
+        assert!(stream.hear(1, 0) && stream.take_wants_seed());
+        stream.seed(Tick(0), &vec![1; BACKLOG_BYTES_MAX + 1]);
+        let ticks = (BACKLOG_TICKS_MAX + PIECES_MAX) as u64 + 1;
+        (1..=ticks).for_each(|t| stream.write(Tick(t), &[0; 10]));
+        assert!(!stream.writing && stream.queue.is_empty());
     }
 }
