@@ -122,7 +122,7 @@ impl Node {
                 self.former_seed = Some(bytes);
             }
         }
-        let (first, pieces) = self.stream.poll();
+        let (first, pieces) = self.stream.poll(self.now);
         let awaiting = self.outbox.lengths().filter(|(_, length, _)| *length > 0).map(|(peer, ..)| peer).collect();
         let records = Records { life: self.stream.life(), first, pieces, awaiting };
         out.push(self.frame(Address::Backup(self.config.region), Content::Records(records)));

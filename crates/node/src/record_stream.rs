@@ -8,11 +8,10 @@ use nimbus_model::Tick;
 use nimbus_wire::{Address, PIECE_BYTES_MAX, PIECES_MAX, Piece, PieceKind};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Pieces not known to be kept are sent again after this many frames without an answer that gets further, at the
-/// soonest. Frames go at every wake-up, also while time stands still.
-const PATIENCE_FRAMES_MIN: u64 = 4;
+/// Pieces not known to be kept are sent again after this many ticks at the soonest, or frames while time stands still.
+const PATIENCE_TICKS_MIN: u64 = 4;
 /// And at the latest after this many.
-const PATIENCE_FRAMES_MAX: u64 = 32;
+const PATIENCE_TICKS_MAX: u64 = 32;
 /// As long as all that is not known to be kept is no more than this, every frame has all of it.
 const REPEATED_BYTES: usize = 2 << 10;
 /// Bytes of pieces in one frame, unless a single piece is larger.
@@ -53,8 +52,11 @@ pub(crate) struct RecordStream {
     sent: u64,
     /// The piece to send next. A backup takes pieces in sequence only, so when one is lost this goes back to it.
     next: u64,
-    /// Frames since the oldest were last sent, that one included, or since the backup last got further.
-    waited: u64,
+    /// When the oldest were last sent, or at the earliest could have been.
+    sent_at: Tick,
+    /// The tick of the last frame, and how many more there were since then without another tick.
+    polled: Tick,
+    still: u64,
     patience: u64,
     /// The last tick that is kept.
     kept: Tick,
@@ -102,9 +104,10 @@ impl RecordStream {
             }
         }
         if progress {
-            self.patience = (self.patience / 2).max(PATIENCE_FRAMES_MIN);
-            // What is the oldest now may just have been sent for the first time.
-            self.waited = 0;
+            self.patience = (self.patience / 2).max(PATIENCE_TICKS_MIN);
+            // What is the oldest now was written after that tick, so its turn to be sent again comes later.
+            self.sent_at = self.sent_at.max(self.kept);
+            self.still = 0;
             self.release_marks();
         }
         true
@@ -119,7 +122,7 @@ impl RecordStream {
     pub(crate) fn seed(&mut self, tick: Tick, bytes: &[u8]) {
         // Numbers go on, so that no piece of before can be mistaken for one of these.
         self.drop_queue();
-        (self.waited, self.patience) = (0, PATIENCE_FRAMES_MIN);
+        (self.sent_at, self.still, self.patience) = (tick, 0, PATIENCE_TICKS_MIN);
         self.snapshot_at = tick;
         self.seeds += 1;
         for piece in cut(PieceKind::Seed, tick, bytes, PIECE_BYTES_MAX / 2) {
@@ -160,18 +163,18 @@ impl RecordStream {
     }
 
     /// What to send now: the number of the first piece, and the pieces.
-    pub(crate) fn poll(&mut self) -> (u64, Vec<Piece>) {
+    pub(crate) fn poll(&mut self, now: Tick) -> (u64, Vec<Piece>) {
         let oldest = self.last - self.queue.len() as u64 + 1;
         let next = self.next.max(oldest);
         let under_way: usize = self.queue.iter().take((next - oldest) as usize).map(|piece| piece.bytes.len()).sum();
-        let waited = self.waited;
-        self.waited += 1;
+        self.still = if now == self.polled { self.still + 1 } else { 0 };
+        self.polled = now;
         let first = if self.queue_bytes <= REPEATED_BYTES {
-            self.waited = 1;
+            (self.sent_at, self.still) = (now, 0);
             oldest
-        } else if waited >= self.patience {
-            self.patience = (self.patience * 2).clamp(PATIENCE_FRAMES_MIN, PATIENCE_FRAMES_MAX);
-            self.waited = 1;
+        } else if now.since(self.sent_at) + self.still >= self.patience {
+            self.patience = (self.patience * 2).clamp(PATIENCE_TICKS_MIN, PATIENCE_TICKS_MAX);
+            (self.sent_at, self.still) = (now, 0);
             oldest
         } else if under_way < WINDOW_BYTES {
             next
@@ -284,19 +287,19 @@ mod tests {
     fn what_is_small_is_repeated_until_it_is_kept() {
         let mut stream = listening();
         stream.write(Tick(1), &[2; 10]);
-        let (first, pieces) = stream.poll();
+        let (first, pieces) = stream.poll(Tick(1));
         assert_eq!((first, pieces.len()), (1, 2));
         stream.write(Tick(2), &[3; 10]);
-        assert_eq!(stream.poll().1.len(), 3);
+        assert_eq!(stream.poll(Tick(2)).1.len(), 3);
         assert!(stream.hear(1, 2));
-        assert_eq!((stream.kept(), stream.poll().0), (Tick(1), 3));
+        assert_eq!((stream.kept(), stream.poll(Tick(2)).0), (Tick(1), 3));
     }
 
     #[test]
     fn what_is_large_is_sent_once_and_again_with_growing_patience() {
         let mut stream = listening();
         stream.write(Tick(1), &[2; 3 * PIECE_BYTES_MAX]);
-        let sent: Vec<(u64, usize)> = (1..40).map(|_| stream.poll()).map(|(f, p)| (f, p.len())).collect();
+        let sent: Vec<(u64, usize)> = (1..40).map(|t| stream.poll(Tick(t))).map(|(f, p)| (f, p.len())).collect();
         let again = sent.iter().filter(|(first, pieces)| *first == 1 && *pieces > 0).count();
         assert!((2..=5).contains(&again), "{sent:?}");
         assert_eq!(stream.last, 4);
@@ -307,11 +310,11 @@ mod tests {
     fn what_is_lost_comes_again_while_time_stands_still() {
         let mut stream = listening();
         stream.write(Tick(1), &[2; 8 * PIECE_BYTES_MAX]);
-        let (first, lost) = stream.poll();
+        let (first, lost) = stream.poll(Tick(1));
         assert!(first == 1 && !lost.is_empty());
         let mut upto = 0;
         for _ in 0..100 {
-            let (first, pieces) = stream.poll();
+            let (first, pieces) = stream.poll(Tick(1));
             // The backup takes pieces in sequence only.
             if first <= upto + 1 {
                 upto = upto.max(first + pieces.len() as u64 - 1);
@@ -327,7 +330,7 @@ mod tests {
         let mut sent = 0;
         for t in 1..100 {
             stream.write(Tick(t), &[2; 4 * REPEATED_BYTES]);
-            sent += stream.poll().1.len();
+            sent += stream.poll(Tick(t)).1.len();
             // Each answer takes two ticks; the seed was the first piece.
             stream.hear(1, t.saturating_sub(1));
         }
@@ -337,12 +340,12 @@ mod tests {
     #[test]
     fn answers_that_cannot_be_are_void_and_a_new_backup_is_seeded() {
         let mut stream = listening();
-        stream.poll();
+        stream.poll(Tick(1));
         assert!(!stream.hear(1, 2), "never sent");
         assert!(stream.hear(3, 0) && stream.take_wants_seed());
         assert!(!stream.hear(1, 1), "replaced");
         stream.seed(Tick(5), &[7; 3]);
-        let (first, pieces) = stream.poll();
+        let (first, pieces) = stream.poll(Tick(5));
         assert_eq!((first, pieces.len(), pieces[0].tick), (2, 1, Tick(5)));
     }
 
@@ -366,7 +369,7 @@ mod tests {
         let peer = Address::Region(nimbus_model::RegionId(1));
         stream.write(Tick(1), &[0]);
         stream.note_marks(1, Tick(1), [(peer, 5)].into_iter());
-        stream.poll();
+        stream.poll(Tick(1));
         assert_eq!(stream.owed_ack(peer), (0, false));
         stream.hear(1, 2);
         assert_eq!(stream.owed_ack(peer), (5, true));
@@ -380,7 +383,7 @@ mod tests {
         let mut stream = listening();
         for t in 1..10_000 {
             stream.write(Tick(t), &[0; 10]);
-            stream.poll();
+            stream.poll(Tick(t));
             assert!(stream.queue.len() <= BACKLOG_TICKS_MAX + PIECES_MAX + 1);
         }
         assert!(!stream.writing);
@@ -396,7 +399,7 @@ mod tests {
         stream.write(Tick(1), &[2; 10]);
         assert!(stream.writing && stream.kept_by_backup().is_none());
         for _ in 0..1_000 {
-            let (first, pieces) = stream.poll();
+            let (first, pieces) = stream.poll(Tick(1));
             assert!(stream.hear(1, first + pieces.len() as u64 - 1));
             if stream.queue.is_empty() {
                 break;
