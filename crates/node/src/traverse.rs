@@ -114,7 +114,7 @@ impl Node {
             // One that is larger than the limit goes alone: it can never be smaller.
             let crowded = granted > 0 && granted + nids.len() > self.config.grants_max;
             if crowded || !self.may_grant(to, &nids) {
-                self.counters.grants_deferred += 1;
+                self.put_off(&nids);
                 self.leave_alone(&nids, 4);
             } else if self.outranks(to, self.config.region) {
                 granted += nids.len();
