@@ -204,6 +204,7 @@ impl Node {
         }
         for &nid in asleep {
             self.note_sleeper(nid);
+            self.suspect_outside(nid);
         }
     }
 

@@ -158,6 +158,11 @@ impl Node {
                 let radius = self.physics.view(nid).map_or(0.0, |body| body.desc.shape.bounding_radius());
                 self.seam.largest_m = self.seam.largest_m.max(radius);
                 self.tell_hosted(nid, None);
+                if self.sleeps(nid) {
+                    // No step will say that it fell asleep.
+                    self.note_sleeper(nid);
+                    self.suspect_outside(nid);
+                }
             } else {
                 self.report(nid, epoch + 1, EventKind::Died(Cause::Unplaceable));
             }
@@ -175,5 +180,34 @@ impl Node {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::NodeConfig;
+    use nimbus_model::{BodyDesc, Layout, Pose, Shape, Velocity};
+    use std::sync::Arc;
+
+    #[test]
+    fn what_is_born_asleep_is_known_to_lie_there() {
+        let mut world = World::new("test");
+        world.layout = Layout::columns(2, 200.0);
+        let map = PartitionMap::from_layout(&world.layout).unwrap();
+        let mut node = Node::new(NodeConfig::new(RegionId(0)), Arc::new(world), 1, map, Tick(0));
+        node.tick(Tick(1));
+        let desc = Arc::new(BodyDesc::dynamic(Shape::ball(0.5)));
+        let restless = Arc::new(BodyDesc { can_sleep: false, ..(*desc).clone() });
+        let born = |node: &mut Node, x: f32, desc: &Arc<BodyDesc>, sleeping: bool| {
+            let nid = node.next_nid();
+            let motion = Motion { sleeping, ..Motion::new(Pose::at(Vec3::X * x), Velocity::ZERO) };
+            node.spawn(nid, desc.clone(), motion);
+            (node.seam.sleepers.contains_key(&nid), node.suspects.contains(&nid))
+        };
+        assert_eq!(born(&mut node, -5.0, &desc, true), (true, false));
+        assert_eq!(born(&mut node, 5.0, &desc, true), (true, true), "it lies elsewhere");
+        assert_eq!(born(&mut node, -8.0, &desc, false), (false, false));
+        assert_eq!(born(&mut node, -11.0, &restless, true), (false, false), "it never sleeps");
     }
 }

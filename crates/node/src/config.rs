@@ -202,7 +202,7 @@ pub struct NodeConfig {
     pub aura: AuraConfig,
     /// Most bodies it hosts; a transfer beyond is refused and goes back.
     pub bodies_max: usize,
-    /// Most bodies it gives away in one tick.
+    /// Most bodies it gives away in one tick, unless one group alone has more.
     pub grants_max: usize,
     /// It stops giving bodies to a neighbour whose acknowledgement is overdue by this many ticks.
     pub silence_ticks: u64,

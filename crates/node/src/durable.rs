@@ -149,7 +149,7 @@ impl Node {
         self.tell_rested(&asleep);
     }
 
-    fn sleeps(&self, nid: Nid) -> bool {
+    pub(crate) fn sleeps(&self, nid: Nid) -> bool {
         self.physics.motion(nid).is_some_and(|motion| motion.sleeping)
     }
 }

@@ -62,7 +62,7 @@ impl Node {
             cluster.retain(|row| !gone.contains(&scene.rows[*row as usize].nid));
             let together: Vec<Nid> = cluster.iter().map(|row| scene.rows[*row as usize].nid).collect();
             if cluster.len() > self.config.aura.cluster_max || !self.may_grant(to, &together) {
-                self.counters.grants_deferred += 1;
+                self.put_off(&together);
                 continue;
             }
             let all = [aboard.as_slice(), &together].concat();
@@ -90,7 +90,7 @@ impl Node {
                 self.grant(&linkage, to);
                 gone.extend(linkage);
             } else {
-                self.counters.grants_deferred += 1;
+                self.put_off(&linkage);
             }
         }
     }

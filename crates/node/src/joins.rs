@@ -190,7 +190,7 @@ impl Node {
                 self.shift_load(to, members.len() as u32);
                 self.grant(members, to);
             } else {
-                self.counters.grants_deferred += 1;
+                self.put_off(members);
                 all_gone = false;
             }
         }

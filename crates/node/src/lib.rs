@@ -22,6 +22,7 @@ mod durable;
 mod event;
 mod feed;
 mod force;
+mod freight;
 mod game;
 mod grid;
 mod horizon;

@@ -16,6 +16,7 @@ use crate::config::{NodeConfig, Planted, Policy};
 use crate::contact_events::ContactLog;
 use crate::counters::Counters;
 use crate::event::{Cause, Event, EventKind};
+use crate::freight::GROUP_BYTES_MAX;
 use crate::horizon::Horizon;
 use crate::inbox::{Inbox, Input};
 use crate::log::TickLog;
@@ -165,6 +166,9 @@ pub struct Node {
     emitted: Tick,
     /// The last tick that the backup has, as the log says.
     pub(crate) kept: Tick,
+    /// A group that takes more bytes than this stays. The same everywhere but in tests.
+    #[serde(skip, default = "group_bytes_max")]
+    pub(crate) group_bytes_max: usize,
     pub(crate) contacts: ContactLog,
     /// What a game keeps with bodies that this server owns.
     pub(crate) keepsakes: BTreeMap<Nid, Keepsake>,
@@ -239,6 +243,7 @@ impl Node {
             counters: Counters::default(),
             injected: Vec::new(),
             kept: at,
+            group_bytes_max: GROUP_BYTES_MAX,
             contacts: ContactLog::default(),
             keepsakes: BTreeMap::new(),
             game_log: GameLog::default(),
@@ -719,6 +724,10 @@ impl Node {
         }
         mixer.finish()
     }
+}
+
+fn group_bytes_max() -> usize {
+    GROUP_BYTES_MAX
 }
 
 /// An empty world, which tells of touches if somebody wants to know.

@@ -67,7 +67,7 @@ impl Node {
                     self.part(scene, &cluster, to);
                     gone.extend(nids);
                 } else {
-                    self.counters.grants_deferred += 1;
+                    self.put_off(&nids);
                 }
             }
         }

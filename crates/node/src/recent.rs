@@ -30,6 +30,11 @@ impl Recent {
         self.obeyed.get(&nid).is_some_and(|obeyed| obeyed.contains(&by))
     }
 
+    /// How many commands are remembered for a body.
+    pub(crate) fn count(&self, nid: Nid) -> usize {
+        self.obeyed.get(&nid).map_or(0, VecDeque::len)
+    }
+
     /// Forgets a body and returns what it has obeyed.
     pub(crate) fn take(&mut self, nid: Nid) -> Vec<CommandRef> {
         self.obeyed.remove(&nid).map(Vec::from).unwrap_or_default()

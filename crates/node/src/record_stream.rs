@@ -8,7 +8,7 @@ use nimbus_model::Tick;
 use nimbus_wire::{Address, PIECE_BYTES_MAX, PIECES_MAX, Piece, PieceKind};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Pieces not known to be kept are sent again after this many ticks at the soonest.
+/// Pieces not known to be kept are sent again after this many ticks at the soonest, or frames while time stands still.
 const PATIENCE_TICKS_MIN: u64 = 4;
 /// And at the latest after this many.
 const PATIENCE_TICKS_MAX: u64 = 32;
@@ -22,7 +22,8 @@ const WINDOW_BYTES: usize = 1 << 20;
 const TRICKLE_BYTES: usize = 8 << 10;
 /// A snapshot is spread over this many ticks at the most, as far as the size of pieces allows.
 const TRICKLE_TICKS: usize = 120;
-/// With more ticks or bytes than this the backup is taken for gone, and nothing is written until one answers.
+/// With more ticks or bytes than this, the seed not counted, the backup is taken for gone, and nothing is written until
+/// one answers.
 const BACKLOG_TICKS_MAX: usize = 1200;
 const BACKLOG_BYTES_MAX: usize = 64 << 20;
 
@@ -40,6 +41,10 @@ pub(crate) struct RecordStream {
     last: u64,
     queue: VecDeque<Piece>,
     queue_bytes: usize,
+    /// How much of `queue` is a seed, in pieces and bytes. However large a server is, its seed is no sign that nobody
+    /// listens.
+    seed_pieces: usize,
+    seed_bytes: usize,
     /// Parts of a snapshot that wait to go between ticks.
     trickle: VecDeque<Piece>,
     snapshot_at: Tick,
@@ -49,6 +54,9 @@ pub(crate) struct RecordStream {
     next: u64,
     /// When the oldest were last sent, or at the earliest could have been.
     sent_at: Tick,
+    /// The tick of the last frame, and how many more there were since then without another tick.
+    polled: Tick,
+    still: u64,
     patience: u64,
     /// The last tick that is kept.
     kept: Tick,
@@ -84,6 +92,10 @@ impl RecordStream {
         {
             progress = true;
             self.queue_bytes -= piece.bytes.len();
+            if piece.kind == PieceKind::Seed {
+                self.seed_pieces -= 1;
+                self.seed_bytes -= piece.bytes.len();
+            }
             if piece.ends && piece.kind != PieceKind::Snapshot {
                 self.kept = self.kept.max(piece.tick);
             }
@@ -95,6 +107,7 @@ impl RecordStream {
             self.patience = (self.patience / 2).max(PATIENCE_TICKS_MIN);
             // What is the oldest now was written after that tick, so its turn to be sent again comes later.
             self.sent_at = self.sent_at.max(self.kept);
+            self.still = 0;
             self.release_marks();
         }
         true
@@ -107,18 +120,15 @@ impl RecordStream {
 
     /// Begins anew with the whole server.
     pub(crate) fn seed(&mut self, tick: Tick, bytes: &[u8]) {
-        self.queue.clear();
-        self.trickle.clear();
-        self.queue_bytes = 0;
         // Numbers go on, so that no piece of before can be mistaken for one of these.
-        self.sent = self.last;
-        self.next = self.last + 1;
-        (self.sent_at, self.patience) = (tick, PATIENCE_TICKS_MIN);
+        self.drop_queue();
+        (self.sent_at, self.still, self.patience) = (tick, 0, PATIENCE_TICKS_MIN);
         self.snapshot_at = tick;
         self.seeds += 1;
         for piece in cut(PieceKind::Seed, tick, bytes, PIECE_BYTES_MAX / 2) {
             self.push(piece);
         }
+        (self.seed_pieces, self.seed_bytes) = (self.queue.len(), self.queue_bytes);
     }
 
     /// True when it is time for a fresh snapshot.
@@ -145,13 +155,10 @@ impl RecordStream {
         if let Some(part) = self.trickle.pop_front() {
             self.push(part);
         }
-        if self.queue.len() > BACKLOG_TICKS_MAX + PIECES_MAX || self.queue_bytes > BACKLOG_BYTES_MAX {
+        let (pieces, bytes) = (self.queue.len() - self.seed_pieces, self.queue_bytes - self.seed_bytes);
+        if pieces > BACKLOG_TICKS_MAX + PIECES_MAX || bytes > BACKLOG_BYTES_MAX {
             self.writing = false;
-            self.trickle.clear();
-            self.queue.clear();
-            self.queue_bytes = 0;
-            self.sent = self.last;
-            self.next = self.last + 1;
+            self.drop_queue();
         }
     }
 
@@ -160,12 +167,14 @@ impl RecordStream {
         let oldest = self.last - self.queue.len() as u64 + 1;
         let next = self.next.max(oldest);
         let under_way: usize = self.queue.iter().take((next - oldest) as usize).map(|piece| piece.bytes.len()).sum();
+        self.still = if now == self.polled { self.still + 1 } else { 0 };
+        self.polled = now;
         let first = if self.queue_bytes <= REPEATED_BYTES {
-            self.sent_at = now;
+            (self.sent_at, self.still) = (now, 0);
             oldest
-        } else if now.since(self.sent_at) >= self.patience {
+        } else if now.since(self.sent_at) + self.still >= self.patience {
             self.patience = (self.patience * 2).clamp(PATIENCE_TICKS_MIN, PATIENCE_TICKS_MAX);
-            self.sent_at = now;
+            (self.sent_at, self.still) = (now, 0);
             oldest
         } else if under_way < WINDOW_BYTES {
             next
@@ -235,6 +244,15 @@ impl RecordStream {
         }
     }
 
+    /// Forgets all that was written. What was not sent never will be.
+    fn drop_queue(&mut self) {
+        self.trickle.clear();
+        self.queue.clear();
+        (self.queue_bytes, self.seed_pieces, self.seed_bytes) = (0, 0, 0);
+        self.sent = self.last;
+        self.next = self.last + 1;
+    }
+
     fn push(&mut self, piece: Piece) {
         self.last += 1;
         self.queue_bytes += piece.bytes.len();
@@ -286,6 +304,24 @@ mod tests {
         assert!((2..=5).contains(&again), "{sent:?}");
         assert_eq!(stream.last, 4);
         assert!(stream.hear(1, 4) && stream.kept() == Tick(1));
+    }
+
+    #[test]
+    fn what_is_lost_comes_again_while_time_stands_still() {
+        let mut stream = listening();
+        stream.write(Tick(1), &[2; 8 * PIECE_BYTES_MAX]);
+        let (first, lost) = stream.poll(Tick(1));
+        assert!(first == 1 && !lost.is_empty());
+        let mut upto = 0;
+        for _ in 0..100 {
+            let (first, pieces) = stream.poll(Tick(1));
+            // The backup takes pieces in sequence only.
+            if first <= upto + 1 {
+                upto = upto.max(first + pieces.len() as u64 - 1);
+            }
+            assert!(stream.hear(1, upto));
+        }
+        assert_eq!((stream.kept(), stream.queue.len()), (Tick(1), 0));
     }
 
     #[test]
@@ -352,5 +388,34 @@ mod tests {
         }
         assert!(!stream.writing);
         assert!(stream.hear(1, 1) && stream.take_wants_seed(), "and is seeded again when it answers");
+    }
+
+    #[test]
+    fn a_server_of_any_size_can_seed_a_backup() {
+        let mut stream = RecordStream::default();
+        assert!(stream.hear(1, 0) && stream.take_wants_seed());
+        let many = (BACKLOG_TICKS_MAX + PIECES_MAX) * PIECE_BYTES_MAX / 2;
+        stream.seed(Tick(0), &vec![1; many.max(BACKLOG_BYTES_MAX) + (1 << 20)]);
+        stream.write(Tick(1), &[2; 10]);
+        assert!(stream.writing && stream.kept_by_backup().is_none());
+        for _ in 0..1_000 {
+            let (first, pieces) = stream.poll(Tick(1));
+            assert!(stream.hear(1, first + pieces.len() as u64 - 1));
+            if stream.queue.is_empty() {
+                break;
+            }
+        }
+        assert_eq!((stream.kept_by_backup(), stream.seeds), (Some(Tick(1)), 1));
+        assert_eq!((stream.seed_pieces, stream.seed_bytes), (0, 0));
+    }
+
+    #[test]
+    fn nobody_waits_for_ever_for_a_seed_to_be_kept() {
+        let mut stream = RecordStream::default();
+        assert!(stream.hear(1, 0) && stream.take_wants_seed());
+        stream.seed(Tick(0), &vec![1; BACKLOG_BYTES_MAX + 1]);
+        let ticks = (BACKLOG_TICKS_MAX + PIECES_MAX) as u64 + 1;
+        (1..=ticks).for_each(|t| stream.write(Tick(t), &[0; 10]));
+        assert!(!stream.writing && stream.queue.is_empty());
     }
 }

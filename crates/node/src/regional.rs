@@ -1,9 +1,7 @@
 //! The naive scheme and schemes 1 and 1.b: a group changes server when its middle has left its owner's volume, or when
 //! nothing of it is left there.
 
-use nimbus_model::{Nid, RegionId, Vec3};
-use nimbus_wire::FRAME_BYTES_MAX;
-use nimbus_wire::lane::approximate_body_bytes;
+use nimbus_model::{Nid, RegionId, Tick, Vec3};
 use std::collections::BTreeSet;
 
 use crate::config::Policy;
@@ -11,8 +9,6 @@ use crate::node::Node;
 
 /// How long a group stays put after a neighbour gave it back.
 const REST_AFTER_RETURN_TICKS: u64 = 30;
-/// A group that takes more than this on the wire stays where it is.
-const GROUP_BYTES_MAX: usize = FRAME_BYTES_MAX / 2;
 
 impl Node {
     /// Finds the groups that should change server now and gives them away.
@@ -34,7 +30,7 @@ impl Node {
                         granted += linkage.len();
                         self.grant(&linkage, to);
                     } else {
-                        self.counters.grants_deferred += 1;
+                        self.put_off(&linkage);
                         self.suspects.extend(linkage);
                     }
                 }
@@ -45,6 +41,13 @@ impl Node {
     /// Notes bodies that must be looked at although they may be asleep.
     pub(crate) fn suspect_everyone(&mut self) {
         self.suspects.extend(self.hosted.iter().map(|(nid, _)| nid));
+    }
+
+    /// Has a sleeper looked at that lies outside this region's volume: only who moves is looked at anyway.
+    pub(crate) fn suspect_outside(&mut self, nid: Nid) {
+        if self.is_outside(nid) {
+            self.suspects.insert(nid);
+        }
     }
 
     /// Where a group belongs, if not here: nothing of it may be left in this region's volume, except that the naive scheme
@@ -62,17 +65,18 @@ impl Node {
         (to != self.config.region).then_some(to)
     }
 
+    /// True when a group may be given to a region now.
     pub(crate) fn may_grant(&self, to: RegionId, linkage: &[Nid]) -> bool {
-        let views = linkage.iter().filter_map(|nid| self.physics.view(*nid));
-        if views.map(|body| approximate_body_bytes(body.desc)).sum::<usize>() > GROUP_BYTES_MAX {
-            return false;
-        }
-        let resting = linkage.iter().any(|nid| {
-            self.returned.get(nid).is_some_and(|returned| self.now.since(*returned) < REST_AFTER_RETURN_TICKS)
-        });
-        !resting
+        !self.rests_after_return(linkage)
             && !self.backup_is_silent()
             && self.outbox.is_open(to, self.now, self.config.silence_ticks, self.forgets())
+            && self.fits_a_frame(linkage)
+    }
+
+    /// True when one of a group came back a moment ago, or was found to be too much.
+    pub(crate) fn rests_after_return(&self, linkage: &[Nid]) -> bool {
+        let rests = |returned: &Tick| self.now.since(*returned) < REST_AFTER_RETURN_TICKS;
+        linkage.iter().any(|nid| self.returned.get(nid).is_some_and(rests))
     }
 
     pub(crate) fn is_outside(&self, nid: Nid) -> bool {

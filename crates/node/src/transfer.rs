@@ -92,8 +92,6 @@ impl Node {
             group.contacts.clear();
         }
         let (caught_up, contacts) = self.catch_up(transfer, &mut group)?;
-        let asleep = group.members.iter().all(|m| m.motion.sleeping);
-        let sleepers: Vec<Nid> = group.members.iter().filter(|m| m.motion.sleeping).map(|m| m.nid).collect();
         let radii = group.members.iter().map(|m| m.desc.shape.bounding_radius());
         self.seam.largest_m = radii.fold(self.seam.largest_m, f32::max);
         self.physics.insert(group).map_err(|_| Refusal::BadBody)?;
@@ -104,7 +102,8 @@ impl Node {
             self.begin_visit(claim);
             self.report(claim.nid, claim.body_epoch, EventKind::Adopted(from));
             self.tell_hosted(claim.nid, Some(from));
-            if asleep {
+            if self.sleeps(claim.nid) {
+                self.note_sleeper(claim.nid);
                 self.suspects.insert(claim.nid);
             }
             if transfer.returned.is_some() {
@@ -121,7 +120,6 @@ impl Node {
         }
         let sound = |(nid, course): &(Nid, Course)| self.hosted.contains(*nid) && course.pose.is_valid();
         self.courses.extend(transfer.courses.iter().copied().filter(sound));
-        sleepers.iter().for_each(|nid| self.note_sleeper(*nid));
         let nids: Vec<Nid> = transfer.claims.iter().map(|claim| claim.nid).collect();
         self.seam.offers.withdraw(&nids);
         // The pushes of this tick are still to come, for everybody.

@@ -7,6 +7,7 @@ use nimbus_wire::{Address, Claim, Item};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::breach::Factor;
 use crate::config::Policy;
 use crate::horizon::TOUCH_M;
 use crate::node::Node;
@@ -17,7 +18,7 @@ use crate::seam::{Seam, Visit};
 const SETTLE_TICKS: u64 = 20;
 /// Most offers under way.
 const OFFERS_MAX: usize = 64;
-/// Most bodies of one offer.
+/// Most bodies of one offer, unless a single island has more.
 const OFFERED_MAX: usize = 512;
 
 /// An offer that waits for its answer.
@@ -69,11 +70,15 @@ impl Node {
         let mut granted = 0;
         for nid in outside {
             let Some(row) = scene.row_of(nid) else { continue };
-            if settled.contains(&row) || gone.contains(&nid) {
+            if gone.contains(&nid) {
                 continue;
             }
+            // No step will name a sleeper again, so it stays suspect until it has gone, whatever becomes of its cluster.
             if scene.rows[row as usize].asleep {
                 self.suspects.insert(nid);
+            }
+            if settled.contains(&row) {
+                continue;
             }
             if self.has_just_come(nid) || self.seam.settle.get(&nid).is_some_and(|until| self.now < *until) {
                 continue;
@@ -100,8 +105,16 @@ impl Node {
                 self.leave_alone(&nids, SETTLE_TICKS);
                 continue;
             };
-            if granted + nids.len() > self.config.grants_max || !self.may_grant(to, &nids) {
-                self.counters.grants_deferred += 1;
+            if nids.len() > self.config.aura.cluster_max {
+                let (size, limit) = (nids.len() as f32, self.config.aura.cluster_max as f32);
+                self.breach(Factor::ClusterSize, size, limit, nids.iter().take(4).copied().collect());
+                self.leave_alone(&nids, SETTLE_TICKS);
+                continue;
+            }
+            // One that is larger than the limit goes alone: it can never be smaller.
+            let crowded = granted > 0 && granted + nids.len() > self.config.grants_max;
+            if crowded || !self.may_grant(to, &nids) {
+                self.put_off(&nids);
                 self.leave_alone(&nids, 4);
             } else if self.outranks(to, self.config.region) {
                 granted += nids.len();
@@ -110,7 +123,7 @@ impl Node {
             } else {
                 self.leave_alone(&nids, 2 * self.horizon.legs + 2);
                 let offered: usize = offers.get(&to).map_or(0, |islands| islands.iter().map(Vec::len).sum());
-                if offered + nids.len() <= OFFERED_MAX {
+                if offered == 0 || offered + nids.len() <= OFFERED_MAX {
                     offers.entry(to).or_default().push(nids);
                 }
             }

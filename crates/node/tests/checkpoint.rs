@@ -2,8 +2,8 @@
 
 mod pair;
 
-use nimbus_model::{Layout, Nid, RegionId, Tick, Vec3};
-use nimbus_node::{Checkpoint, CheckpointError, Node, NodeConfig, Part};
+use nimbus_model::{BodyDesc, Layout, Nid, Pose, RegionId, Shape, Tick, Vec3, Velocity, World};
+use nimbus_node::{Checkpoint, CheckpointError, Node, NodeConfig, Part, Policy};
 use nimbus_space::PartitionMap;
 use nimbus_wire::Content;
 use std::collections::BTreeMap;
@@ -93,4 +93,41 @@ fn parts_that_do_not_fit_are_refused() {
         assert_eq!(Part::decode(RegionId(0), &bytes[..cut]), Err(CheckpointError::Damaged(RegionId(0))), "{cut} bytes");
     }
     assert_eq!(Part::decode(RegionId(1), &bytes), Err(CheckpointError::Damaged(RegionId(1))), "another region's");
+}
+
+#[test]
+fn what_slept_at_the_checkpoint_is_still_there_for_the_neighbours() {
+    // The crate lies half a metre within one region; the ball comes from the other, which is once of the higher rank and
+    // once of the lower.
+    for (crate_x, ball_x, speed) in [(-1.0, 24.0, -6.0), (1.0, -24.0, 6.0)] {
+        let mut world = empty_world();
+        let cube = BodyDesc::dynamic(Shape::cuboid(0.5, 0.5, 0.5));
+        let asleep = World::nid(1, world.add(cube, Pose::at(Vec3::X * crate_x), Velocity::ZERO));
+        let ball = add_ball(&mut world, ball_x, speed);
+        let mut pair = Pair::new(world, |config| config.policy = Policy::Aura);
+        pair.run(60);
+        let checkpoint = assemble(&pair, &parts(&pair)).expect("the parts fit");
+        let member = checkpoint.members().iter().find(|member| member.nid == asleep).expect("it is there");
+        assert!(member.motion.sleeping);
+
+        let map = |servers| PartitionMap::from_layout(&Layout::columns(servers, 100.0)).expect("a good layout");
+        let resume = |region, servers| Node::resume(NodeConfig::new(RegionId(region)), &checkpoint, map(servers));
+        let mut one = resume(0, 1);
+        pair.nodes = [resume(0, 2), resume(1, 2)];
+        assert_eq!(pair.hosts(asleep), [crate_x < 0.0, crate_x > 0.0]);
+        let mut struck = false;
+        for _ in 0..240 {
+            pair.run(1);
+            one.tick(pair.tick);
+            for nid in [asleep, ball] {
+                // One that is under way is at neither.
+                let Some(here) = pair.nodes.iter().find_map(|node| node.motion(nid)) else { continue };
+                let alone = one.motion(nid).expect("it is hosted");
+                let off = here.pose.position.distance(alone.pose.position);
+                assert!(off < 1e-3, "{nid} is at {} and alone at {}", here.pose.position, alone.pose.position);
+                struck |= nid == asleep && here.velocity.linear.length() > 1.0;
+            }
+        }
+        assert!(struck);
+    }
 }

@@ -40,18 +40,19 @@ impl PhysicsWorld {
     /// The touches among `gone` bodies, a sorted list, and with statics. Those that were carried in and have not been
     /// stepped yet are taken out.
     pub(crate) fn take_contacts(&mut self, gone: &[Nid]) -> Vec<ContactState> {
+        let contacts = self.contacts_among(gone);
         let leaves = |nid: Nid| gone.binary_search(&nid).is_ok();
-        let mut found = Carried::new();
-        if !self.carried.is_empty() {
-            let along = |nid: Nid| leaves(nid) || self.statics.contains(nid);
-            self.carried.retain(|&(a, b), contact| {
-                let leaving = leaves(a) || leaves(b);
-                if leaving && along(a) && along(b) {
-                    found.insert((a, b), contact.clone());
-                }
-                !leaving
-            });
-        }
+        self.carried.retain(|&(a, b), _| !leaves(a) && !leaves(b));
+        contacts
+    }
+
+    /// The same touches, with nothing taken out.
+    pub(crate) fn contacts_among(&self, gone: &[Nid]) -> Vec<ContactState> {
+        let leaves = |nid: Nid| gone.binary_search(&nid).is_ok();
+        let along = |nid: Nid| leaves(nid) || self.statics.contains(nid);
+        let goes = |&(a, b): &PairKey| (leaves(a) || leaves(b)) && along(a) && along(b);
+        let carried = self.carried.iter().filter(|(pair, _)| goes(pair));
+        let mut found: Carried = carried.map(|(pair, contact)| (*pair, contact.clone())).collect();
         for &nid in gone {
             let Some(slot) = self.index.get(nid).and_then(|handle| self.slot(handle)) else { continue };
             // Each pair once: from its lower end, or from the one that is no static.

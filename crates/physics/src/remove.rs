@@ -17,14 +17,8 @@ impl PhysicsWorld {
     /// From now on nobody sees the bodies here, queries included. The engine lets go of them at the start of the next
     /// step and wakes what touched them or was joined to them.
     pub fn remove(&mut self, nids: &[Nid]) -> Group {
-        let mut gone: Vec<Nid> = nids.iter().copied().filter(|nid| self.index.contains(*nid)).collect();
-        gone.sort_unstable();
-        gone.dedup();
-
-        let mut keys: Vec<LinkKey> = gone.iter().flat_map(|nid| self.links.touching(*nid)).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        let links = keys.into_iter().filter_map(|key| self.take_link(key, &gone)).collect();
+        let gone = self.owned_of(nids);
+        let links = self.links_holding(&gone).into_iter().filter_map(|key| self.take_link(key, &gone)).collect();
 
         let contacts = self.take_contacts(&gone);
         let mut members = Vec::with_capacity(gone.len());
@@ -45,6 +39,17 @@ impl PhysicsWorld {
         Group { members, links, contacts }
     }
 
+    /// What [`PhysicsWorld::remove`] would return, with nothing removed.
+    pub fn group_of(&self, nids: &[Nid]) -> Group {
+        let nids = self.owned_of(nids);
+        let links = self.links_holding(&nids).into_iter().filter_map(|key| self.link(key)).collect();
+        let member = |nid: &Nid| {
+            let handle = self.index.get(*nid)?;
+            Some(Member { nid: *nid, desc: self.slot(handle)?.desc.clone(), motion: self.motion_of(handle) })
+        };
+        Group { members: nids.iter().filter_map(member).collect(), links, contacts: self.contacts_among(&nids) }
+    }
+
     /// Breaks a joint and returns it; both bodies wake with the next step.
     pub fn remove_link(&mut self, key: LinkKey) -> Option<Link> {
         self.take_link(key, &[])
@@ -60,6 +65,11 @@ impl PhysicsWorld {
     /// Names of all joints, in order.
     pub fn link_keys(&self) -> impl Iterator<Item = LinkKey> + '_ {
         self.links.iter().map(|(key, _)| key)
+    }
+
+    /// How many joints hold this body.
+    pub fn link_count(&self, nid: Nid) -> usize {
+        self.links.touching(nid).count()
     }
 
     /// The owned bodies that joints hold directly to this one, sorted, each once.
@@ -105,6 +115,22 @@ impl PhysicsWorld {
                 record.joint = Some(joint);
             }
         }
+    }
+
+    /// Those of the bodies that are owned here, sorted, each once.
+    fn owned_of(&self, nids: &[Nid]) -> Vec<Nid> {
+        let mut owned: Vec<Nid> = nids.iter().copied().filter(|nid| self.index.contains(*nid)).collect();
+        owned.sort_unstable();
+        owned.dedup();
+        owned
+    }
+
+    /// Names of the joints that hold any of these bodies, sorted, each once.
+    fn links_holding(&self, nids: &[Nid]) -> Vec<LinkKey> {
+        let mut keys: Vec<LinkKey> = nids.iter().flat_map(|nid| self.links.touching(*nid)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
     }
 
     /// Takes a joint out of the table. Joints of `gone` bodies, a sorted list, leave the engine with their bodies.
