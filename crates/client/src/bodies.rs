@@ -24,6 +24,8 @@ pub struct Body {
     pub pose: Pose,
     /// The tick of that sight; none while only its creation is known.
     pub tick: Option<Tick>,
+    /// It was said to stay there until it is told of again. Only a [packed](nimbus_wire::client::Watch::packed) view says so.
+    pub at_rest: bool,
 }
 
 /// The replica store. A map by slot, not an array: a message that names slot one million must not cost a million.
@@ -41,7 +43,7 @@ impl BodyStore {
         if let Some(former) = self.by_nid.insert(nid, slot) {
             self.by_slot.remove(&former);
         }
-        self.by_slot.insert(slot, Body { nid, slot, shape, region, kind, sensor, pose, tick: None });
+        self.by_slot.insert(slot, Body { nid, slot, shape, region, kind, sensor, pose, tick: None, at_rest: false });
     }
 
     /// False when there is no such body.
@@ -62,7 +64,7 @@ impl BodyStore {
     pub(crate) fn place(&mut self, slot: u32, tick: Tick, pose: Pose) -> bool {
         match self.by_slot.get_mut(&slot) {
             Some(body) if body.tick.is_none_or(|seen| seen <= tick) => {
-                (body.tick, body.pose) = (Some(tick), pose);
+                (body.tick, body.pose, body.at_rest) = (Some(tick), pose, false);
                 true
             }
             _ => false,
@@ -73,11 +75,14 @@ impl BodyStore {
     /// such body.
     pub(crate) fn show(&mut self, tick: Tick, state: &BodyState) -> bool {
         match self.by_slot.get_mut(&state.slot) {
-            Some(body) if body.pose != state.pose || state.at_rest => {
-                (body.tick, body.pose) = (Some(tick), state.pose);
+            Some(body) => {
+                if body.pose != state.pose || state.at_rest {
+                    (body.tick, body.pose) = (Some(tick), state.pose);
+                }
+                body.at_rest = state.at_rest;
                 true
             }
-            body => body.is_some(),
+            None => false,
         }
     }
 

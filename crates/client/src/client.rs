@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::bodies::{Body, BodyStore};
 use crate::seams::Seams;
+use crate::tickets::Tickets;
 
 /// Answers kept for whoever asked; older ones are forgotten.
 const ANSWERS_MAX: usize = 4096;
@@ -67,7 +68,7 @@ impl Packed {
 pub struct Client {
     id: Option<ClientId>,
     role: Option<ClientRole>,
-    ticket: Option<String>,
+    tickets: Tickets,
     gateways: Vec<String>,
     scenes: Vec<SceneInfo>,
     world: Option<Loaded>,
@@ -118,7 +119,7 @@ impl Client {
             ToClient::Welcome { client, role, scenes, .. } => {
                 (self.id, self.role, self.scenes) = (Some(client), Some(role), scenes);
             }
-            ToClient::Ticket { token } => self.ticket = Some(token),
+            ToClient::Ticket { token } => self.tickets.add(token),
             ToClient::Gateways { at } => self.gateways = at,
             ToClient::World { era, name, tick_hz, statics, .. } => {
                 self.world = Some(Loaded { era, name, tick_hz, statics });
@@ -262,9 +263,9 @@ impl Client {
         self.role
     }
 
-    /// What opens the door the next time, where the gateway asks for tokens; each is good once.
-    pub fn ticket(&self) -> Option<&str> {
-        self.ticket.as_deref()
+    /// What opens the door the next time, where the gateway asks for tokens.
+    pub fn tickets(&mut self) -> &mut Tickets {
+        &mut self.tickets
     }
 
     /// Where the gateways of this world are, each as `host:port`, as far as the one we hear from told.

@@ -17,7 +17,9 @@ mod playback;
 mod playhead;
 mod seams;
 mod session;
+mod tickets;
 mod track;
+mod wish;
 
 pub use bodies::Body;
 pub use client::{Answer, Client, Dropped};
@@ -31,3 +33,4 @@ pub use nimbus_wire::client::{
 pub use pending::{Answered, AskError, Settled};
 pub use playback::PlaybackConfig;
 pub use session::{Session, SessionConfig};
+pub use tickets::Tickets;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::playhead::Playhead;
-use crate::track::{Moment, Track};
+use crate::track::{Moment, Sight, Track};
 
 /// Servers may be so many ticks apart. A body that was not mentioned for longer, while others were, lies still.
 const SERVERS_APART_TICKS: f64 = 3.0;
@@ -113,13 +113,13 @@ impl Playback {
     }
 
     /// Where a body was at a tick.
-    pub(crate) fn place(&mut self, nid: Nid, tick: Tick, pose: Pose) {
+    pub(crate) fn place(&mut self, nid: Nid, tick: Tick, sight: Sight) {
         let moment = self.moment();
         let tick = tick.0 as f64;
         // A server may be a tick behind the others; its bodies rested until the tick before the one it speaks of.
         let rested_until = if self.is_sparse { f64::NEG_INFINITY } else { self.prior.min(tick - 1.0) };
         if let Some(track) = self.tracks.get_mut(&nid) {
-            track.place(tick, pose, rested_until, &moment);
+            track.place(tick, sight, rested_until, &moment);
         }
     }
 
@@ -149,11 +149,16 @@ impl Playback {
     }
 
     fn moment(&self) -> Moment {
+        let extrapolation = self.config.extrapolation.as_secs_f64() * self.playhead.pace();
         Moment {
             head: self.playhead.head().unwrap_or(self.latest),
             now_s: self.now.as_secs_f64(),
-            moving_since: if self.is_sparse { f64::NEG_INFINITY } else { self.heard - SERVERS_APART_TICKS },
-            extrapolation: self.config.extrapolation.as_secs_f64() * self.playhead.pace(),
+            heard: self.heard,
+            // A gateway does not repeat where a body is while that cannot be told from where it was said to be. So one that
+            // went on by itself for as long as it may, without a word, is where it was told of last.
+            quiet_ticks: if self.is_sparse { extrapolation.max(SERVERS_APART_TICKS) } else { SERVERS_APART_TICKS },
+            is_sparse: self.is_sparse,
+            extrapolation,
             correction_s: self.config.correction.as_secs_f64(),
             jump: self.config.jump,
             tick_s: self.tick_s,

@@ -13,6 +13,10 @@ fn truth(tick: f64) -> Pose {
     Pose::at(position).turned(Quat::from_rotation_y(-angle))
 }
 
+fn tell(playback: &mut Playback, tick: Tick, pose: Pose) {
+    playback.place(BODY, tick, Sight { pose, at_rest: false });
+}
+
 /// What was seen: how far from the truth of the tick that was shown, how rough, how far behind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
@@ -41,7 +45,7 @@ fn watch(config: PlaybackConfig, mut late: impl FnMut(u32) -> f64) -> Seen {
         while let Some((tick, at)) = arrivals.next_if(|(_, at)| *at <= now) {
             let tick = Tick(u64::from(tick));
             playback.arrived(tick, Duration::from_secs_f64(at));
-            playback.place(BODY, tick, truth(tick.0 as f64));
+            tell(&mut playback, tick, truth(tick.0 as f64));
         }
         playback.advance(Duration::from_secs_f64(now));
         let (Some(head), Some(pose)) = (playback.head(), playback.pose(BODY)) else { continue };
@@ -108,7 +112,7 @@ fn a_body_that_comes_to_rest_is_shown_where_it_lies() {
     let at = |tick: u32| Duration::from_secs_f64(f64::from(tick) / HZ);
     for tick in 1..=60 {
         playback.arrived(Tick(u64::from(tick)), at(tick));
-        playback.place(BODY, Tick(u64::from(tick)), Pose::at(Vec3::X * tick as f32 * 0.1));
+        tell(&mut playback, Tick(u64::from(tick)), Pose::at(Vec3::X * tick as f32 * 0.1));
         playback.advance(at(tick));
     }
     // From now on it is not mentioned, though others are.
@@ -130,7 +134,7 @@ fn a_body_that_is_pushed_after_a_rest_starts_from_where_it_lay() {
     for tick in 1..=90 {
         playback.arrived(Tick(u64::from(tick)), at(tick));
         if tick > 60 {
-            playback.place(BODY, Tick(u64::from(tick)), Pose::at(Vec3::X * (tick - 60) as f32 * 0.1));
+            tell(&mut playback, Tick(u64::from(tick)), Pose::at(Vec3::X * (tick - 60) as f32 * 0.1));
         }
         playback.advance(at(tick));
         let x = playback.pose(BODY).unwrap().position.x;
@@ -140,8 +144,9 @@ fn a_body_that_is_pushed_after_a_rest_starts_from_where_it_lay() {
     assert!(last > 2.5, "{last}");
 }
 
-/// What is shown of a body, with states 20 times a second, of a client that watches: the tick that is shown, and the place.
-fn shown_of(seconds: u32, truth: impl Fn(f64) -> Vec3) -> Vec<(f64, Vec3)> {
+/// What is shown of a body to a client that watches, with 20 states a second: the tick that is shown, and the place. `told` says
+/// what is in the state of a tick. Figures come twice a second besides.
+fn shown_when(seconds: u32, truth: impl Fn(f64) -> Vec3, told: impl Fn(u32) -> Told) -> Vec<(f64, Vec3)> {
     let mut playback = Playback::new(PlaybackConfig::default());
     playback.is_sparse = true;
     playback.restart(Vec3::Y * -9.81);
@@ -150,9 +155,15 @@ fn shown_of(seconds: u32, truth: impl Fn(f64) -> Vec3) -> Vec<(f64, Vec3)> {
     let mut shown = Vec::new();
     for tick in 1..=seconds * 60 {
         let now = Duration::from_secs_f64(f64::from(tick) / HZ);
-        if tick % 3 == 0 {
+        let told = told(tick);
+        if told != Told::Nothing && tick % 3 == 0 {
             playback.arrived(Tick(u64::from(tick)), now);
-            playback.place(BODY, Tick(u64::from(tick)), Pose::at(truth(f64::from(tick))));
+        }
+        if told == Told::Body && tick % 3 == 0 {
+            tell(&mut playback, Tick(u64::from(tick)), Pose::at(truth(f64::from(tick))));
+        }
+        if tick % 30 == 0 {
+            playback.heard(Tick(u64::from(tick) - 10));
         }
         // Frames fall between ticks.
         playback.advance(now + Duration::from_millis(7));
@@ -161,6 +172,20 @@ fn shown_of(seconds: u32, truth: impl Fn(f64) -> Vec3) -> Vec<(f64, Vec3)> {
         }
     }
     shown
+}
+
+/// What the gateway says in a tick.
+#[derive(Clone, Copy, PartialEq)]
+enum Told {
+    Body,
+    /// Others are told of, and the body is not.
+    Others,
+    Nothing,
+}
+
+/// The same of a body that is in every state.
+fn shown_of(seconds: u32, truth: impl Fn(f64) -> Vec3) -> Vec<(f64, Vec3)> {
+    shown_when(seconds, truth, |_| Told::Body)
 }
 
 #[test]
@@ -204,5 +229,72 @@ fn a_body_that_stops_is_not_shown_beyond() {
         for (head, place) in shown_of(3, falls) {
             assert!(place.y >= -1e-5, "{} at {head} of {at}", place.y);
         }
+    }
+}
+
+#[test]
+fn a_body_that_stops_and_is_not_mentioned_again_is_shown_where_it_lies() {
+    // It hits a wall at 3 m/s. Where it came to lie is said once.
+    let truth = |tick: f64| Vec3::NEG_X * (3.0 * (120.0 - tick).max(0.0) / HZ) as f32;
+    for then in [Told::Others, Told::Nothing] {
+        let shown = shown_when(4, truth, |tick| if tick <= 120 { Told::Body } else { then });
+        let (_, last) = shown.last().unwrap();
+        assert!(last.x.abs() < 1e-4, "{} m inside the wall for good", last.x);
+        let step_max = shown.windows(2).map(|two| (two[1].1 - two[0].1).length()).fold(0.0, f32::max);
+        assert!(step_max < 0.2, "it is led back: {step_max} m in a frame");
+        let when = shown.iter().rposition(|(_, place)| place.x > 0.01).unwrap();
+        // Half a second, and at most another half until the next figures where nothing else is said.
+        let soon = if then == Told::Others { 150 } else { 180 };
+        assert!(60 + when < soon, "until tick {}", 60 + when);
+    }
+}
+
+#[test]
+fn a_slow_body_that_is_sent_rarely_is_not_seen_to_go_back() {
+    // A millimetre is what can be told apart here; it is sent as often as it has gone that far.
+    for every in [6, 12, 18, 27] {
+        let truth = move |tick: f64| Vec3::X * (tick / f64::from(every) * 0.001) as f32;
+        let shown = shown_when(6, truth, |tick| if tick % every == 0 { Told::Body } else { Told::Others });
+        for (head, place) in shown {
+            let off = place.distance(truth(head));
+            assert!(off < 0.0011, "{off} m off at {head}, sent every {every} ticks");
+        }
+    }
+}
+
+#[test]
+fn a_fast_body_that_there_are_no_bytes_for_never_goes_back() {
+    for every in [9, 15, 18, 24, 30] {
+        let truth = |tick: f64| Vec3::X * (10.0 * tick / HZ) as f32;
+        let shown = shown_when(6, truth, |tick| if tick % every == 0 { Told::Body } else { Told::Others });
+        for two in shown.windows(2) {
+            let step = two[1].1.x - two[0].1.x;
+            assert!(step > -1e-4, "{step} m at {}, sent every {every} ticks", two[1].0);
+        }
+    }
+}
+
+#[test]
+fn a_slow_timeline_does_not_make_bodies_stand_still() {
+    // At a tenth of the speed the window is a tick and a half, and states are three ticks apart.
+    let mut playback = Playback::new(PlaybackConfig::default());
+    playback.is_sparse = true;
+    playback.run_at(60, 0.1, false);
+    playback.create(BODY, Pose::IDENTITY);
+    let mut last = 0.0;
+    for frame in 1..=1200u32 {
+        let now = Duration::from_secs_f64(f64::from(frame) / 60.0);
+        let tick = u64::from(frame / 10);
+        if frame % 30 == 0 {
+            playback.arrived(Tick(tick), now);
+        }
+        // Every third state has word of it.
+        if frame % 90 == 0 {
+            tell(&mut playback, Tick(tick), Pose::at(Vec3::X * tick as f32 * 0.1));
+        }
+        playback.advance(now);
+        let x = playback.pose(BODY).unwrap().position.x;
+        assert!(frame < 360 || x - last > -1e-4, "{last} to {x} at {frame}");
+        last = x;
     }
 }

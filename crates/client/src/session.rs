@@ -10,6 +10,9 @@ use crate::client::Client;
 use crate::event::{Event, Events};
 use crate::pending::{Answered, AskError, Pending, Settled};
 use crate::playback::{Playback, PlaybackConfig};
+use crate::tickets::Tickets;
+use crate::track::Sight;
+use crate::wish::Wish;
 
 /// Figures may be of a tick whose states are still on their way, by so many ticks.
 const STATES_BEHIND_TICKS: u64 = 10;
@@ -53,9 +56,9 @@ pub struct Session {
     events: Events,
     overlays: Vec<Overlay>,
     /// Where it looks, once it has said so.
-    watch: Option<Watch>,
+    watch: Wish<Watch>,
     /// Whose touches it wants to hear of.
-    touches: TouchesOf,
+    touches: Wish<TouchesOf>,
     is_live: bool,
 }
 
@@ -68,8 +71,8 @@ impl Session {
             pending: Pending::default(),
             events: Events::new(config.events_max),
             overlays: Vec::new(),
-            watch: None,
-            touches: TouchesOf::NONE,
+            watch: Wish::new(),
+            touches: Wish::new(),
             is_live: false,
             config,
         }
@@ -81,6 +84,10 @@ impl Session {
         match &message {
             ToClient::Welcome { client, role, .. } => {
                 self.is_live = true;
+                self.watch.moved();
+                self.touches.moved();
+                // Whatever was granted elsewhere, this gateway has not been told of a view.
+                self.playback.is_sparse = false;
                 self.events.push(Event::Connected { client: *client, role: *role });
             }
             ToClient::World { era, name, gravity, .. } => {
@@ -143,7 +150,7 @@ impl Session {
                 playback.arrived(tick, now);
                 for (slot, pose) in bodies::states(columns) {
                     if let Some(body) = client.body_in(slot) {
-                        playback.place(body.nid, tick, pose);
+                        playback.place(body.nid, tick, Sight { pose, at_rest: false });
                     }
                 }
             }
@@ -157,7 +164,7 @@ impl Session {
                 playback.arrived(tick, now);
                 client.handle_binary(bytes);
                 for body in client.bodies().filter(|body| body.tick == Some(tick)) {
-                    playback.place(body.nid, tick, body.pose);
+                    playback.place(body.nid, tick, Sight { pose: body.pose, at_rest: body.at_rest });
                 }
                 return;
             }
@@ -183,22 +190,28 @@ impl Session {
 
     /// Makes the text of a command or question and waits for its answer from now on. The number is that of its
     /// [`Settled`].
+    ///
+    /// What is watched, and whose touches are told, is part of [`Session::subscription`] from then on: also after an error, so
+    /// that the next gateway is asked for it, but not once it was refused. Then it is what was granted last again.
     pub fn ask(&mut self, command: &FromClient, now: Duration) -> Result<(u64, String), AskError> {
+        match command {
+            FromClient::Watch(watch) => self.watch.say(Some(*watch)),
+            FromClient::Touches { of } => self.touches.say((*of != TouchesOf::NONE).then(|| of.clone())),
+            _ => {}
+        }
         if !self.is_live {
             return Err(AskError::Lost);
         }
         if self.pending.len() >= self.config.pending_max {
             return Err(AskError::TooMany);
         }
-        if let FromClient::Watch(watch) = command {
-            self.watch = Some(*watch);
-            self.playback.is_sparse = true;
-        }
-        if let FromClient::Touches { of } = command {
-            self.touches = of.clone();
-        }
         let text = self.client.command(command);
         let seq = self.client.last_seq();
+        match command {
+            FromClient::Watch(_) => self.watch.ask(seq),
+            FromClient::Touches { .. } => self.touches.ask(seq),
+            _ => {}
+        }
         self.pending.wait(seq, now + self.config.patience);
         Ok((seq, text))
     }
@@ -208,12 +221,23 @@ impl Session {
         self.overlays = overlays.to_vec();
     }
 
-    /// The commands that choose what to be told on top of the bodies, and of which bodies and touches. To be asked whenever the former
-    /// changes, and whenever another gateway has let us in.
+    /// The commands that choose what to be told on top of the bodies, and of which bodies and touches. To be asked in this order
+    /// whenever the former changes, and whenever another gateway has let us in.
     pub fn subscription(&self) -> impl Iterator<Item = FromClient> + use<> {
         let overlays = (!self.overlays.is_empty()).then(|| FromClient::Overlays { on: self.overlays.clone() });
-        let touches = (self.touches != TouchesOf::NONE).then(|| FromClient::Touches { of: self.touches.clone() });
-        overlays.into_iter().chain(self.watch.map(FromClient::Watch)).chain(touches)
+        let watch = self.watch.wanted().into_iter().map(FromClient::Watch);
+        let touches = self.touches.wanted().into_iter().map(|of| FromClient::Touches { of });
+        overlays.into_iter().chain(watch).chain(touches)
+    }
+
+    /// True when another gateway need not tell of bodies before it is asked for a view, because it will be asked for a good one.
+    pub fn is_watching(&self) -> bool {
+        self.watch.granted().is_some()
+    }
+
+    /// What opens the door of the next gateway, where tokens are asked for.
+    pub fn tickets(&mut self) -> &mut Tickets {
+        self.client.tickets()
     }
 
     /// What was settled since the last call.
@@ -276,8 +300,20 @@ impl Session {
         self.events.push(event);
     }
 
+    /// The gateway has carried out what it was asked under a number, or refused it.
+    fn grant(&mut self, seq: u64, is_granted: bool) {
+        self.touches.answered(seq, is_granted);
+        // A gateway answers before it leaves anything out.
+        if self.watch.answered(seq, is_granted) && is_granted {
+            self.playback.is_sparse = true;
+        }
+    }
+
     fn settle(&mut self) {
         for answer in self.client.take_answers() {
+            if let Some(seq) = answer.seq {
+                self.grant(seq, answer.outcome.is_ok());
+            }
             let outcome = answer.outcome.map(Answered::Done).map_err(AskError::Refused);
             self.pending.settle(answer.seq, outcome);
         }

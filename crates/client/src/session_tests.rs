@@ -5,6 +5,7 @@ use nimbus_model::{BodyKind, ClientId, Origin, RegionId, Tick, Vec3};
 use nimbus_wire::Factor;
 use nimbus_wire::client::bodies::Create;
 use nimbus_wire::client::{Authority, BreachNews, ClientRole, Hits, Query, QueryFilter, TouchNews};
+use nimbus_wire::stream::{BodyState, StreamConfig, StreamEncoder};
 use proptest::prelude::*;
 
 fn ms(milliseconds: u64) -> Duration {
@@ -187,9 +188,85 @@ fn bodies_are_shown_between_the_states_that_came() {
 #[test]
 fn a_ticket_is_kept_for_the_next_time() {
     let mut session = live();
-    assert_eq!(session.client().ticket(), None);
+    assert_eq!(session.tickets().take(), None);
     session.handle_text(&ToClient::Ticket { token: "v1.t".to_owned() }.to_text(), ms(0));
-    assert_eq!((session.client().ticket(), session.client().role()), (Some("v1.t"), Some(ClientRole::Player)));
+    assert_eq!(session.client().role(), Some(ClientRole::Player));
+    assert_eq!((session.tickets().unspent(), session.tickets().take().as_deref()), (1, Some("v1.t")));
+}
+
+fn around(range: f32) -> FromClient {
+    FromClient::Watch(Watch::around(Vec3::ZERO, range))
+}
+
+/// Asks, and lets the gateway answer.
+fn answered(session: &mut Session, command: &FromClient, is_granted: bool) {
+    let (seq, _) = session.ask(command, ms(0)).unwrap();
+    let answer = match is_granted {
+        true => ToClient::Done { seq: Some(seq), nid: None },
+        false => ToClient::Refused { seq: Some(seq), reason: "no".to_owned() },
+    };
+    session.handle_text(&answer.to_text(), ms(0));
+}
+
+#[test]
+fn a_view_that_is_refused_leaves_everything_as_it_was() {
+    let mut session = live();
+    answered(&mut session, &around(0.0), false);
+    assert!(!session.playback.is_sparse && !session.is_watching(), "the gateway goes on telling everything");
+    assert_eq!(session.subscription().count(), 0);
+    answered(&mut session, &around(50.0), true);
+    answered(&mut session, &around(0.0), false);
+    assert!(session.playback.is_sparse && session.is_watching());
+    assert_eq!(session.subscription().collect::<Vec<_>>(), [around(50.0)]);
+    // Another gateway may refuse what this one has granted, and tells everything then. The one after it is asked again.
+    session.lost("it broke");
+    welcome(&mut session);
+    answered(&mut session, &around(50.0), false);
+    assert!(!session.playback.is_sparse);
+    assert_eq!(session.subscription().collect::<Vec<_>>(), [around(50.0)]);
+}
+
+#[test]
+fn what_is_chosen_while_there_is_no_gateway_is_asked_of_the_next() {
+    let touches = |nid| FromClient::Touches { of: TouchesOf::bodies([Nid(nid)]) };
+    let mut session = live();
+    answered(&mut session, &around(50.0), true);
+    answered(&mut session, &touches(1), true);
+    session.lost("it broke");
+    assert_eq!(session.ask(&around(80.0), ms(0)), Err(AskError::Lost));
+    assert_eq!(session.ask(&touches(2), ms(0)), Err(AskError::Lost));
+    welcome(&mut session);
+    let wanted: Vec<FromClient> = session.subscription().collect();
+    assert_eq!(wanted, [around(50.0), around(80.0), touches(1), touches(2)], "what is known to be good, and the new");
+    for command in &wanted {
+        answered(&mut session, command, true);
+    }
+    assert_eq!(session.subscription().collect::<Vec<_>>(), [around(80.0), touches(2)]);
+    session.lost("it broke");
+    assert_eq!(session.ask(&FromClient::Touches { of: TouchesOf::NONE }, ms(0)), Err(AskError::Lost));
+    assert_eq!(session.subscription().collect::<Vec<_>>(), [around(80.0)]);
+}
+
+#[test]
+fn a_body_that_settles_in_the_last_packet_is_not_shown_beyond() {
+    let mut session = live();
+    create(&mut session, 1, 1);
+    answered(&mut session, &around(50.0), true);
+    let mut encoder = StreamEncoder::reliable(StreamConfig::default());
+    let mut furthest = 0.0f32;
+    for tick in 1..=240 {
+        // It runs into a wall at 6 m/s. With that, nothing moves any more and nothing is sent.
+        if tick % 3 == 0 && tick <= 120 {
+            let place = Vec3::X * 0.1 * (tick.min(118) as f32 - 118.0);
+            let body = BodyState { slot: 1, pose: Pose::at(place), at_rest: tick == 120 };
+            let mut bytes = Vec::new();
+            bodies::encode_packed(Tick(tick), &mut bytes, |bytes| encoder.encode_next(&[body], bytes)).unwrap();
+            session.handle_binary(&bytes, ms(tick * 1000 / 60));
+        }
+        furthest = furthest.max(session.pose_at(Nid(1), ms(tick * 1000 / 60 + 7)).unwrap().position.x);
+    }
+    assert!(session.client().body(Nid(1)).unwrap().at_rest);
+    assert!(furthest < 0.01, "{furthest} m inside the wall");
 }
 
 proptest! {

@@ -61,12 +61,16 @@ impl Connection {
     /// Sees what a view shows from now on, within a budget of bytes, and nothing else; also at every gateway that follows. To
     /// be said again whenever the eye moves. What goes out of sight is told with
     /// [`Event::OutOfSight`](nimbus_client::Event::OutOfSight).
+    ///
+    /// A view that is [refused](AskError::Refused) leaves the one before it, or everything. One that is said while there is no
+    /// gateway fails as [lost](AskError::Lost), but the next gateway is asked for it all the same.
     pub async fn watch(&self, watch: Watch) -> Result<(), AskError> {
         self.done(FromClient::Watch(watch)).await
     }
 
     /// From now on is told of these touches as [`Event::Touched`](nimbus_client::Event::Touched); also by every gateway that it
-    /// moves to. A touch that began before is told of when it ends.
+    /// moves to. A touch that began before is told of when it ends. What is refused, or said while there is no gateway, is as with
+    /// [`Connection::watch`].
     pub async fn touches(&self, of: TouchesOf) -> Result<(), AskError> {
         self.done(FromClient::Touches { of }).await
     }

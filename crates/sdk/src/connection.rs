@@ -4,7 +4,7 @@ use nimbus_client::{Answered, AskError, Body, Client, Event, FromClient, Gateway
 use nimbus_model::{Nid, Pose};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
@@ -13,9 +13,6 @@ use crate::connect_error::ConnectError;
 use crate::link::Link;
 use crate::options::Options;
 use crate::shared::Shared;
-
-/// Texts on their way to the socket.
-const OUTBOUND_MAX: usize = 256;
 
 /// A body and where to show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +38,8 @@ impl Connection {
     /// [`Options::gateways`] that lets us in, and waits until it has told of a world. Bodies come right after.
     pub async fn connect(url: &str, options: Options) -> Result<Connection, ConnectError> {
         let shared = Arc::new(Shared::new(options.session.clone()));
-        let (outbound, texts) = mpsc::channel(OUTBOUND_MAX);
+        // Room for all that may wait for an answer, so that it is only that which decides how much is too much.
+        let (outbound, texts) = mpsc::channel(options.session.pending_max.clamp(1, Semaphore::MAX_PERMITS));
         let gateways = Gateways::new(url, &options.gateways, Clock::seed());
         let patience = options.attempt;
         let mut link = Link { shared: shared.clone(), gateways, options, outbound: texts };

@@ -8,8 +8,9 @@ use tokio::time::{Instant, interval, sleep, timeout};
 
 use crate::connect_error::ConnectError;
 use crate::options::Options;
+use crate::refusals::Refusals;
 use crate::shared::Shared;
-use crate::socket::Socket;
+use crate::socket::{Knock, Socket};
 
 /// How often silence and late answers are looked for.
 const WATCH: Duration = Duration::from_millis(500);
@@ -73,12 +74,12 @@ impl Link {
 
     async fn serve(&mut self, socket: &mut Socket) -> End {
         let mut watch = interval(WATCH);
-        let mut heard = Instant::now();
+        // Bytes, not messages: a long message over a slow line is no silence.
+        let (mut heard, mut bytes_heard) = (Instant::now(), socket.bytes_heard());
         loop {
             tokio::select! {
                 received = socket.receive() => match received {
                     Ok(message) => {
-                        heard = Instant::now();
                         for text in self.shared.received(message) {
                             if let Err(reason) = self.send(socket, text).await {
                                 return End::Lost(reason);
@@ -95,6 +96,9 @@ impl Link {
                 },
                 _ = watch.tick() => {
                     self.shared.expire();
+                    if bytes_heard != socket.bytes_heard() {
+                        (heard, bytes_heard) = (Instant::now(), socket.bytes_heard());
+                    }
                     if heard.elapsed() > self.options.silence {
                         return End::Lost(format!("no word for {:.1} s", self.options.silence.as_secs_f64()));
                     }
@@ -113,21 +117,20 @@ impl Link {
         let told = self.shared.with(|session| session.client().gateways().to_vec());
         self.gateways.learn(&told);
         let mut pause = self.gateways.next(Some(lasted));
-        let mut refusals = 0;
+        let mut refusals = Refusals::default();
         loop {
             tokio::select! {
                 () = sleep(pause) => {}
                 () = unwanted(&mut self.outbound) => return Err(OWN_WISH.to_owned()),
             }
-            match self.attempt().await {
+            let error = match self.attempt().await {
                 Ok(socket) => return Ok(socket),
-                Err(error) if error.is_final() => {
-                    refusals += 1;
-                    if refusals >= self.gateways.count() {
-                        return Err(error.to_string());
-                    }
-                }
-                Err(_) => refusals = 0,
+                Err(error) => error,
+            };
+            // Who refuses one ticket may take another.
+            let has_another = error.is_final() && self.shared.with(|session| session.tickets().unspent() > 0);
+            if !has_another && refusals.are_final(self.gateways.current(), &error, self.gateways.count()) {
+                return Err(error.to_string());
             }
             pause = self.gateways.next(None);
         }
@@ -135,10 +138,18 @@ impl Link {
 
     async fn attempt(&mut self) -> Result<Socket, ConnectError> {
         let gateway = self.gateways.current().to_owned();
-        let ticket = self.shared.with(|session| session.client().ticket().map(str::to_owned));
-        let token = ticket.or_else(|| self.options.token.clone());
-        let opened = timeout(self.options.attempt, Socket::open(&gateway, token.as_deref(), &self.options)).await;
-        let socket = opened.unwrap_or_else(|_| Err(ConnectError::unreachable(&gateway, "it does not answer")))?;
+        let (ticket, is_watching) = self.shared.with(|session| (session.tickets().take(), session.is_watching()));
+        let token = ticket.as_deref().or(self.options.token.as_deref());
+        let watches = self.options.only_watched || is_watching;
+        let mut knock = Knock { token, watches, is_token_shown: false };
+        let opened = timeout(self.options.attempt, Socket::open(&gateway, &mut knock, &self.options.trust)).await;
+        let opened = opened.unwrap_or_else(|_| Err(ConnectError::unreachable(&gateway, "it does not answer")));
+        // A gateway looks at the token last of all.
+        let is_unspent = matches!(&opened, Err(error @ ConnectError::Refused { .. }) if !error.is_final());
+        if is_unspent || !knock.is_token_shown {
+            self.shared.with(|session| session.tickets().give_back());
+        }
+        let socket = opened?;
         self.shared.connected_to(&gateway);
         Ok(socket)
     }

@@ -8,7 +8,9 @@ use crate::trust::Trust;
 /// How to connect and how to go on. The default suits a gateway that lets everybody in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// What lets us in, where the gateway asks for tokens. Good once: the gateway gives us the next by itself.
+    /// What lets us in, where the gateway asks for tokens. Good once: the gateway gives us the next ones by itself. When it
+    /// refuses those as well, the connection is over ([`Event::Closed`](crate::Event::Closed)): at once if every gateway does, and
+    /// after the fourth time if the others cannot be reached.
     pub token: Option<String>,
     /// Which certificates of gateways are trusted, where the address says `quic://` or `wss://`.
     pub trust: Trust,
@@ -18,7 +20,8 @@ pub struct Options {
     pub gateways: Vec<String>,
     /// How long one attempt to connect may take.
     pub attempt: Duration,
-    /// A gateway speaks twice a second. After this long without a word it is taken for gone.
+    /// A gateway speaks twice a second. After this long without a byte it is taken for gone; one that is busy with a long message
+    /// over a slow line is not.
     pub silence: Duration,
     /// How motion is shown, how many events are kept, how long answers are awaited.
     pub session: SessionConfig,

@@ -16,8 +16,8 @@ use tokio::time::sleep;
 
 use crate::address::{Address, is_token};
 use crate::connect_error::{ConnectError, words};
-use crate::options::Options;
-use crate::socket::Received;
+use crate::socket::{Knock, Received};
+use crate::trust::Trust;
 
 /// Longest message that is taken from a gateway. A first picture of a million bodies has 48 MB.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
@@ -44,29 +44,35 @@ pub(crate) struct QuicSocket {
     send: SendStream,
     recv: RecvStream,
     framer: Framer,
+    bytes_heard: u64,
 }
 
 impl QuicSocket {
     pub(crate) async fn open(
         gateway: &str,
         address: &Address,
-        token: Option<&str>,
-        options: &Options,
+        knock: &mut Knock<'_>,
+        trust: &Trust,
     ) -> Result<QuicSocket, ConnectError> {
-        if !token.is_none_or(is_token) {
+        if !knock.token.is_none_or(is_token) {
             let problem = "the token has characters that no token has".to_owned();
             return Err(ConnectError::Address { address: gateway.to_owned(), problem });
         }
-        let config = config(options).map_err(|problem| ConnectError::untrusted(gateway, problem))?;
+        let config = config(trust).map_err(|problem| ConnectError::untrusted(gateway, problem))?;
         let (endpoint, connection) = reach(gateway, address, config).await?;
         let broken = |error: ConnectionError| explain(gateway, &error);
         let (send, recv) = connection.open_bi().await.map_err(broken)?;
-        let mut socket = QuicSocket { endpoint, connection, send, recv, framer: Framer::default() };
-        let hello = ClientHello { watches: options.only_watched, token: token.map(str::to_owned) };
+        let mut socket = QuicSocket { endpoint, connection, send, recv, framer: Framer::default(), bytes_heard: 0 };
+        let hello = ClientHello { watches: knock.watches, token: knock.token.map(str::to_owned) };
+        knock.is_token_shown = true;
         // What ended it is found out by who reads.
         _ = socket.send.write_all(&FrameKind::Hello.frame(&hello.encode())).await;
         socket.answered(gateway).await?;
         Ok(socket)
+    }
+
+    pub(crate) fn bytes_heard(&self) -> u64 {
+        self.bytes_heard
     }
 
     pub(crate) async fn receive(&mut self) -> Result<Received, String> {
@@ -111,6 +117,7 @@ impl QuicSocket {
     async fn read(&mut self) -> Result<(), ConnectionError> {
         match self.recv.read_chunk(READ_BYTES, true).await {
             Ok(Some(chunk)) => {
+                self.bytes_heard += chunk.bytes.len() as u64;
                 self.framer.push(&chunk.bytes);
                 Ok(())
             }
@@ -121,8 +128,8 @@ impl QuicSocket {
     }
 }
 
-fn config(options: &Options) -> Result<ClientConfig, String> {
-    let mut tls = options.trust.tls()?;
+fn config(trust: &Trust) -> Result<ClientConfig, String> {
+    let mut tls = trust.tls()?;
     tls.alpn_protocols = vec![CLIENT_ALPN.to_vec()];
     let tls = QuicClientConfig::try_from(tls).map_err(|error| error.to_string())?;
     let mut transport = TransportConfig::default();

@@ -4,8 +4,8 @@ use bytes::Bytes;
 
 use crate::address::{Address, Scheme};
 use crate::connect_error::ConnectError;
-use crate::options::Options;
 use crate::quic::QuicSocket;
+use crate::trust::Trust;
 use crate::websocket::WebSocket;
 
 /// Something that a gateway said.
@@ -13,6 +13,16 @@ use crate::websocket::WebSocket;
 pub(crate) enum Received {
     Text(String),
     Binary(Bytes),
+}
+
+/// What is said at the door of a gateway.
+#[derive(Debug)]
+pub(crate) struct Knock<'a> {
+    pub(crate) token: Option<&'a str>,
+    /// No bodies before it is said what is watched.
+    pub(crate) watches: bool,
+    /// The token may have reached the gateway, and be spent by that.
+    pub(crate) is_token_shown: bool,
 }
 
 /// An open connection.
@@ -23,12 +33,12 @@ pub(crate) enum Socket {
 
 impl Socket {
     /// Connects, as the address says.
-    pub(crate) async fn open(gateway: &str, token: Option<&str>, options: &Options) -> Result<Socket, ConnectError> {
+    pub(crate) async fn open(gateway: &str, knock: &mut Knock<'_>, trust: &Trust) -> Result<Socket, ConnectError> {
         let address = Address::parse(gateway)?;
         match address.scheme {
-            Scheme::Ws => WebSocket::open(gateway, &address, token, options).await.map(Socket::Web),
-            Scheme::Wss => WebSocket::open_tls(gateway, &address, token, options).await.map(Socket::Web),
-            Scheme::Quic => QuicSocket::open(gateway, &address, token, options).await.map(Socket::Quic),
+            Scheme::Ws => WebSocket::open(gateway, &address, knock).await.map(Socket::Web),
+            Scheme::Wss => WebSocket::open_tls(gateway, &address, knock, trust).await.map(Socket::Web),
+            Scheme::Quic => QuicSocket::open(gateway, &address, knock, trust).await.map(Socket::Quic),
         }
     }
 
@@ -37,6 +47,14 @@ impl Socket {
         match self {
             Socket::Web(socket) => socket.receive().await,
             Socket::Quic(socket) => socket.receive().await,
+        }
+    }
+
+    /// Bytes that came so far, those of a message that is still on its way included.
+    pub(crate) fn bytes_heard(&self) -> u64 {
+        match self {
+            Socket::Web(socket) => socket.bytes_heard(),
+            Socket::Quic(socket) => socket.bytes_heard(),
         }
     }
 

@@ -7,19 +7,33 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::http::Uri;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::address::{Address, is_token};
 use crate::connect_error::{ConnectError, words};
-use crate::options::Options;
-use crate::socket::Received;
+use crate::metered::Metered;
+use crate::socket::{Knock, Received};
+use crate::trust::Trust;
 
 /// What a WebSocket runs on.
-trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {
+    fn bytes_heard(&self) -> u64;
+}
 
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+impl Stream for Metered {
+    fn bytes_heard(&self) -> u64 {
+        self.bytes_heard()
+    }
+}
+
+impl Stream for TlsStream<Metered> {
+    fn bytes_heard(&self) -> u64 {
+        self.get_ref().0.bytes_heard()
+    }
+}
 
 /// An open WebSocket.
 pub(crate) struct WebSocket(WebSocketStream<Box<dyn Stream>>);
@@ -28,23 +42,22 @@ impl WebSocket {
     pub(crate) async fn open(
         gateway: &str,
         address: &Address,
-        token: Option<&str>,
-        options: &Options,
+        knock: &mut Knock<'_>,
     ) -> Result<WebSocket, ConnectError> {
-        let uri = request(gateway, address, token, options)?;
+        let uri = request(gateway, address, knock)?;
         let stream = reach(gateway, address).await?;
-        shake_hands(gateway, uri, Box::new(stream)).await
+        shake_hands(gateway, uri, knock, Box::new(stream)).await
     }
 
     /// The same over TLS, with a gateway, or a proxy before it, whose certificate is trusted.
     pub(crate) async fn open_tls(
         gateway: &str,
         address: &Address,
-        token: Option<&str>,
-        options: &Options,
+        knock: &mut Knock<'_>,
+        trust: &Trust,
     ) -> Result<WebSocket, ConnectError> {
-        let uri = request(gateway, address, token, options)?;
-        let config = options.trust.tls().map_err(|problem| ConnectError::untrusted(gateway, problem))?;
+        let uri = request(gateway, address, knock)?;
+        let config = trust.tls().map_err(|problem| ConnectError::untrusted(gateway, problem))?;
         let name = ServerName::try_from(address.host.clone()).map_err(|_| ConnectError::Address {
             address: gateway.to_owned(),
             problem: "no certificate can have that name".to_owned(),
@@ -58,7 +71,11 @@ impl WebSocket {
                 ConnectError::unreachable(gateway, error)
             }
         })?;
-        shake_hands(gateway, uri, Box::new(stream)).await
+        shake_hands(gateway, uri, knock, Box::new(stream)).await
+    }
+
+    pub(crate) fn bytes_heard(&self) -> u64 {
+        self.0.get_ref().bytes_heard()
     }
 
     pub(crate) async fn receive(&mut self) -> Result<Received, String> {
@@ -86,15 +103,21 @@ impl WebSocket {
     }
 }
 
-async fn reach(gateway: &str, address: &Address) -> Result<TcpStream, ConnectError> {
+async fn reach(gateway: &str, address: &Address) -> Result<Metered, ConnectError> {
     let stream = TcpStream::connect((address.host.as_str(), address.port)).await;
     let stream = stream.map_err(|error| ConnectError::unreachable(gateway, error))?;
     // Commands are small and people wait for them.
     stream.set_nodelay(true).map_err(|error| ConnectError::unreachable(gateway, error))?;
-    Ok(stream)
+    Ok(Metered::new(stream))
 }
 
-async fn shake_hands(gateway: &str, uri: Uri, stream: Box<dyn Stream>) -> Result<WebSocket, ConnectError> {
+async fn shake_hands(
+    gateway: &str,
+    uri: Uri,
+    knock: &mut Knock<'_>,
+    stream: Box<dyn Stream>,
+) -> Result<WebSocket, ConnectError> {
+    knock.is_token_shown = true;
     match tokio_tungstenite::client_async(uri, stream).await {
         Ok((socket, _)) => Ok(WebSocket(socket)),
         Err(Error::Http(answer)) => {
@@ -106,13 +129,13 @@ async fn shake_hands(gateway: &str, uri: Uri, stream: Box<dyn Stream>) -> Result
 }
 
 /// What to ask for.
-fn request(gateway: &str, address: &Address, token: Option<&str>, options: &Options) -> Result<Uri, ConnectError> {
+fn request(gateway: &str, address: &Address, knock: &Knock<'_>) -> Result<Uri, ConnectError> {
     let wrong = |problem: &str| ConnectError::Address { address: gateway.to_owned(), problem: problem.to_owned() };
-    if !token.is_none_or(is_token) {
+    if !knock.token.is_none_or(is_token) {
         return Err(wrong("the token has characters that no token has"));
     }
-    let token = token.map(|token| format!("token={token}"));
-    let bodies = options.only_watched.then(|| "bodies=watched".to_owned());
+    let token = knock.token.map(|token| format!("token={token}"));
+    let bodies = knock.watches.then(|| "bodies=watched".to_owned());
     let query: Vec<String> = token.into_iter().chain(bodies).collect();
     let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
     let Address { authority, path, .. } = address;
@@ -131,9 +154,9 @@ mod tests {
 
     #[test]
     fn the_request_has_the_token_and_what_is_wanted() {
-        let asked = |gateway: &str, token, only_watched| {
-            let options = Options { only_watched, ..Options::default() };
-            request(gateway, &Address::parse(gateway).unwrap(), token, &options).map(|uri| uri.to_string())
+        let asked = |gateway: &str, token, watches| {
+            let knock = Knock { token, watches, is_token_shown: false };
+            request(gateway, &Address::parse(gateway).unwrap(), &knock).map(|uri| uri.to_string())
         };
         assert_eq!(asked("ws://127.0.0.1:7777", None, false).unwrap(), "ws://127.0.0.1:7777/ws");
         let named = "ws://world.example/at/ws?token=v1.a-_&bodies=watched";

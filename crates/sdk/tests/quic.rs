@@ -15,7 +15,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use support::{HOST, World, bodies, until};
+use support::{HOST, World, bodies, moved, until};
 
 /// The address of a gateway for programs, and the certificate that it has.
 fn door(web: &Web) -> (String, Fingerprint) {
@@ -126,7 +126,7 @@ fn over_quic_tokens_decide_and_a_ticket_brings_a_program_to_another_gateway() {
     first.stop();
     let lost = world.run("the loss", until(&connection, |event| matches!(event, Event::Lost { .. })));
     assert!(matches!(&lost, Event::Lost { reason } if reason.contains("shutting down")), "{lost:?}");
-    let back = world.run("the other gateway", until(&connection, |event| matches!(event, Event::Connected { .. })));
+    let back = world.run("the other gateway", moved(&connection));
     assert!(matches!(back, Event::Connected { role: ClientRole::Builder, .. }), "{back:?}");
     assert_eq!(connection.gateway(), two);
     world.run("every body again", bodies(&connection, world.bodies));

@@ -7,7 +7,7 @@ mod support;
 use nimbus_runtime::Clock;
 use nimbus_runtime::access::{Access, Secret};
 use nimbus_sdk::{
-    AskError, ClientRole, ConnectError, Connection, Event, Nid, Options, Overlay, Pose, Shape, Spawn, Vec3,
+    AskError, ClientRole, ConnectError, Connection, Event, Nid, Options, Overlay, Pose, Shape, Spawn, Vec3, Watch,
 };
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use support::{HOST, World, bodies, until};
+use support::{HOST, World, bodies, moved, until};
 
 fn ball(position: Vec3) -> Spawn {
     Spawn::new(Shape::ball(0.3), position, Vec3::ZERO)
@@ -39,7 +39,7 @@ fn a_program_sees_throws_asks_and_outlives_its_gateway() {
     // The gateway dies; the other one shows the same world.
     first.stop();
     world.run("the loss", until(&connection, |event| matches!(event, Event::Lost { .. })));
-    world.run("another gateway", until(&connection, |event| matches!(event, Event::Connected { .. })));
+    world.run("another gateway", moved(&connection));
     assert_eq!(connection.gateway(), two);
     world.run("every body again", bodies(&connection, world.bodies + 1));
     assert!(connection.body(nid).is_some(), "the ball is the same one");
@@ -142,7 +142,7 @@ fn with_a_ticket_a_program_comes_back_as_what_it_was() {
     world.run("every body", bodies(&connection, world.bodies));
     first.stop();
     world.run("the loss", until(&connection, |event| matches!(event, Event::Lost { .. })));
-    let back = world.run("the other gateway", until(&connection, |event| matches!(event, Event::Connected { .. })));
+    let back = world.run("the other gateway", moved(&connection));
     assert!(matches!(back, Event::Connected { role: ClientRole::Builder, .. }), "{back:?}");
     assert_eq!(connection.gateway(), two);
 
@@ -170,10 +170,49 @@ fn a_gateway_that_comes_back_is_found_again_and_meanwhile_nothing_hangs() {
     assert_eq!(world.run("a push", connection.reset()), Err(AskError::Lost));
     assert_eq!(connection.poses_at(connection.now()).len(), world.bodies, "what was seen last is kept");
     let (web, _) = world.gateway(port, Access::Open);
-    world.run("the same gateway", until(&connection, |event| matches!(event, Event::Connected { .. })));
+    world.run("the same gateway", moved(&connection));
     world.run("every body again", bodies(&connection, world.bodies));
     world.stop();
     web.stop();
+}
+
+#[test]
+fn who_watches_a_corner_is_told_of_nothing_else_at_the_next_gateway() {
+    let world = World::start("crossing", 2);
+    let (first, one) = world.gateway(0, Access::Open);
+    let (second, two) = world.gateway(0, Access::Open);
+    let connection = world.connect(&one, Options { gateways: vec![two], ..Options::default() });
+    world.run("every body", bodies(&connection, world.bodies));
+
+    // The corner that has the body farthest from all others.
+    let places = connection.look(|client| client.bodies().map(|body| body.pose.position).collect::<Vec<_>>());
+    let middle = places.iter().sum::<Vec3>() / places.len() as f32;
+    let eye = places.iter().copied().max_by(|a, b| a.distance(middle).total_cmp(&b.distance(middle))).unwrap();
+    let range = eye.distance(middle) / 2.0;
+    assert_eq!(world.run("a view", connection.watch(Watch::around(eye, range))), Ok(()));
+    world.run("that others leave", until(&connection, |event| matches!(event, Event::OutOfSight { .. })));
+
+    first.stop();
+    world.run("the other gateway", moved(&connection));
+    let watched = async {
+        let mut born = Vec::new();
+        let all = until(&connection, |event| {
+            if let Event::Born { nid } = event {
+                let place = connection.body(*nid).map(|body| body.pose.position);
+                born.push(place.map_or(0.0, |place| place.distance(eye)));
+            }
+            false
+        });
+        _ = tokio::time::timeout(Duration::from_secs(2), all).await;
+        born
+    };
+    let born = world.run("what is in the corner", watched);
+    assert!(!born.is_empty() && born.len() < world.bodies, "{} of {} bodies", born.len(), world.bodies);
+    // What is seen lingers, and has moved since.
+    assert!(born.iter().all(|away| *away < range * 1.2 + 5.0), "{born:?} m away, and not {range}");
+    drop(connection);
+    world.stop();
+    second.stop();
 }
 
 /// Passes bytes on between a program and a gateway until it is told to freeze: then nothing moves and nothing ends.
@@ -229,7 +268,7 @@ fn a_gateway_that_says_nothing_any_more_is_left() {
     relay.frozen.store(true, Ordering::Relaxed);
     let lost = world.run("the loss", until(&connection, |event| matches!(event, Event::Lost { .. })));
     assert!(matches!(&lost, Event::Lost { reason } if reason.contains("no word")), "{lost:?}");
-    world.run("the other way", until(&connection, |event| matches!(event, Event::Connected { .. })));
+    world.run("the other way", moved(&connection));
     assert_eq!(connection.gateway(), direct);
     drop(connection);
     relay.frozen.store(false, Ordering::Relaxed);

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub(crate) mod fake_gateway;
+
 use nimbus_runtime::access::Access;
 use nimbus_runtime::{EmbeddedCluster, EmbeddedConfig, Web};
 use nimbus_scenes::SceneParams;
@@ -29,8 +31,7 @@ impl World {
         let world = nimbus_model::World { injections: Vec::new(), ..world };
         let bodies = world.owned_bodies().count();
         let cluster = EmbeddedCluster::start(EmbeddedConfig { servers, ..EmbeddedConfig::new(world) }).unwrap();
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        World { cluster, runtime, bodies }
+        World { cluster, runtime: runtime(), bodies }
     }
 
     pub(crate) fn gateway(&self, port: u16, access: Access) -> (Web, String) {
@@ -41,8 +42,7 @@ impl World {
 
     /// Runs a future that has to end.
     pub(crate) fn run<T>(&self, what: &str, future: impl Future<Output = T>) -> T {
-        let limited = async { tokio::time::timeout(PATIENCE, future).await };
-        self.runtime.block_on(limited).unwrap_or_else(|_| panic!("waited in vain for: {what}"))
+        run(&self.runtime, what, future)
     }
 
     pub(crate) fn connect(&self, address: &str, options: Options) -> Connection {
@@ -54,6 +54,17 @@ impl World {
     }
 }
 
+/// A runtime for those who look at a world.
+pub(crate) fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+/// Runs a future that has to end.
+pub(crate) fn run<T>(runtime: &Runtime, what: &str, future: impl Future<Output = T>) -> T {
+    let limited = async { tokio::time::timeout(PATIENCE, future).await };
+    runtime.block_on(limited).unwrap_or_else(|_| panic!("waited in vain for: {what}"))
+}
+
 /// Takes events until one is the wanted one.
 pub(crate) async fn until(connection: &Connection, mut wanted: impl FnMut(&Event) -> bool) -> Event {
     loop {
@@ -62,6 +73,13 @@ pub(crate) async fn until(connection: &Connection, mut wanted: impl FnMut(&Event
             return event;
         }
     }
+}
+
+/// Takes events until another gateway has let us in and voided what was known. Returns the first of the two.
+pub(crate) async fn moved(connection: &Connection) -> Event {
+    let connected = until(connection, |event| matches!(event, Event::Connected { .. })).await;
+    until(connection, |event| matches!(event, Event::Loaded { .. })).await;
+    connected
 }
 
 /// Waits until so many bodies are known.
