@@ -157,16 +157,14 @@ impl Part {
         self.bodies.members.len()
     }
 
-    /// What had been given away and was not known to have arrived: each body with its epoch from then on, and as it was
-    /// after the tick at which it was stepped last. What cannot be read is left out.
-    pub fn given_away(&self) -> Vec<(Tick, u32, Member)> {
-        let bodies = |UnderWay { transfer, .. }: &UnderWay| {
-            let members = decode_group(&transfer.payload).map(|group| group.members).unwrap_or_default();
-            let claimed = transfer.claims.iter().zip(members);
-            let tick = transfer.tick;
-            claimed.map(|(claim, member)| (tick, claim.body_epoch, member)).collect::<Vec<_>>()
+    /// What had been given away and was not known to have arrived: each group as it was after the tick at which it was stepped
+    /// last, with the epochs that its bodies have from then on. What cannot be read is left out.
+    pub fn given_away(&self) -> Vec<(Tick, Vec<u32>, Group)> {
+        let group = |UnderWay { transfer, .. }: &UnderWay| {
+            let epochs = transfer.claims.iter().map(|claim| claim.body_epoch).collect();
+            decode_group(&transfer.payload).ok().map(|group| (transfer.tick, epochs, group))
         };
-        self.under_way.iter().flat_map(bodies).collect()
+        self.under_way.iter().filter_map(group).collect()
     }
 
     /// The part as it is stored.
