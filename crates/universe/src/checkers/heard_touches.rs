@@ -40,10 +40,11 @@ impl HeardTouches {
         }
     }
 
-    /// Another world is loaded; what is on its way from the last one is void.
+    /// Another world is loaded; what is on its way from the last one is void. A region may have begun to tell after that tick,
+    /// before anybody noticed the load.
     pub(super) fn begin_anew(&mut self, tick: Tick) {
         self.touches.clear();
-        self.since.values_mut().for_each(|since| since.tick = tick);
+        self.since.values_mut().for_each(|since| since.tick = since.tick.max(tick));
     }
 
     /// A server told of touches.
@@ -114,5 +115,20 @@ mod tests {
         broken.clear();
         rule.compare(Tick(1_000), &mut broken);
         assert!(broken.is_empty(), "nothing is promised once something was left out");
+    }
+
+    #[test]
+    fn a_load_does_not_make_anybody_tell_earlier() {
+        let contact = |tick| Contact { tick: Tick(tick), one: Nid(1), two: Nid(2), kind: ContactKind::Began };
+        let mut rule = HeardTouches::default();
+        rule.look(RegionId(0), true, Tick(212), Tick(212));
+        rule.begin_anew(Tick(95));
+        for tick in [102, 220] {
+            let contacts = vec![contact(tick)];
+            rule.observe(RegionId(0), &ContactTick { tick: Tick(tick), contacts, left_out: 0 });
+        }
+        let mut broken = Vec::new();
+        rule.compare(Tick(1_000), &mut broken);
+        assert_eq!(broken.len(), 1, "220 was not heard; at 102 nobody had asked yet");
     }
 }
