@@ -8,7 +8,8 @@ use std::time::Duration;
 
 /// Long enough for a loaded machine; nothing waits that long when all is well.
 const PATIENCE: Duration = Duration::from_secs(60);
-const BODIES: usize = 600;
+/// So many that half of what they cost is several times what passes for noise.
+const BODIES: usize = 2_400;
 
 /// A swarm that lies wholly in the second of two regions.
 fn swarm() -> World {
