@@ -296,12 +296,14 @@ impl Channel {
             }
         }
         let affordable = (ENTER_SHARE * self.budget.credit() / CREATE_BYTES).max(1.0) as usize;
-        self.owes = entering.len() > affordable;
-        if entering.len() > affordable.min(STREAM_BODIES_MAX - self.shown.len()) {
+        let too_dear = entering.len() > affordable;
+        if too_dear || entering.len() > STREAM_BODIES_MAX - self.shown.len() {
             entering.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
             entering.truncate(affordable);
             left.extend(self.make_room(replicas, &mut entering));
         }
+        // What there is no room for is not owed: it would be looked for at every send, in vain.
+        self.owes = too_dear && entering.len() == affordable;
         if !left.is_empty() {
             left.sort_unstable();
             messages.push(binary(|bytes| bodies::encode_leave(&left, bytes)));
@@ -459,4 +461,40 @@ fn binary(write: impl FnOnce(&mut Vec<u8>)) -> Message {
     let mut bytes = Vec::new();
     write(&mut bytes);
     Message::Binary(Arc::from(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::Counters;
+    use crate::replicas::Voice;
+    use nimbus_model::{BodyDesc, Motion, Nid, RegionId, Shape, Vec3, Velocity};
+
+    #[test]
+    fn a_view_that_is_full_comes_to_rest() {
+        let (mut replicas, mut stream) = (Replicas::default(), Stream::default());
+        let desc = Arc::new(BodyDesc::dynamic(Shape::ball(0.5)));
+        let voice = Voice { region: RegionId(0), epoch: 1, tick: Tick(1) };
+        for nid in 0..STREAM_BODIES_MAX as u64 + 500 {
+            let motion = Motion { sleeping: true, ..Motion::new(Pose::at(Vec3::X * nid as f32), Velocity::ZERO) };
+            replicas.hosted(voice, (Nid(nid), 1), &desc, &motion, &mut Counters::default());
+        }
+        replicas.settle();
+        stream.changes(&replicas, false, &mut Vec::new(), &mut Vec::new());
+        replicas.end_tick(Tick(1));
+        // Far fewer fit into a send than lie beyond those that are shown.
+        let mut channel = Channel::new(Watch { kbit: 1_000, ..Watch::around(Vec3::ZERO, 9_000.0) });
+        channel.join(ClientId(1));
+        let scenery = Scenery { replicas: &replicas, stream: &stream, now: Tick(1), tick_hz: 60, paused: true };
+        let sends = (0..1_000).take_while(|_| {
+            let due = channel.is_due(0, &scenery);
+            if due {
+                channel.send(0, &scenery, &mut Vec::new());
+            }
+            due
+        });
+        let sends = sends.count();
+        assert!((20..1_000).contains(&sends), "it looks around for ever, or showed all at once: {sends} sends");
+        assert_eq!(channel.bodies(), STREAM_BODIES_MAX);
+    }
 }
