@@ -1,6 +1,7 @@
 //! Which tick is named for a checkpoint, of which world it is, and how long is waited for it.
 
 use super::*;
+use crate::cluster::stage;
 use nimbus_control::{Birth, Incarnation, Process, Region, Role, Standing};
 use nimbus_model::Origin;
 use nimbus_node::{Node, NodeConfig};
@@ -24,7 +25,6 @@ impl Stage {
         let plan = CheckpointPlan { place: directory.display().to_string(), every };
         let (checkpointing, desk) = Checkpointing::new(Some(plan));
         let world = Arc::new(World::new("test"));
-        let (map, _) = crate::first_map(&world, 1).unwrap();
         let address = "127.0.0.1:1".to_owned();
         let node = Process { name: "n".to_owned(), role: Role::Node, address, token: 3, standing: Standing::Up };
         let region = Region {
@@ -39,20 +39,11 @@ impl Stage {
             lost: None,
         };
         let roster = Roster {
-            cluster: "test".to_owned(),
-            revision: 1,
-            term: 1,
-            leader: "c".to_owned(),
-            leader_token: 7,
             issued: 2,
             processes: BTreeMap::from([(Incarnation(1), node)]),
             regions: BTreeMap::from([(RegionId(0), region)]),
-            world: "test".to_owned(),
-            era: 1,
-            map: Arc::new(map),
-            changes: Vec::new(),
             timeline: Some(timeline),
-            placed: Arc::default(),
+            ..stage::roster()
         };
         Stage { checkpointing, desk, roster, world, directory, asked: Vec::new() }
     }

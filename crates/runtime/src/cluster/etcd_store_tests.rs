@@ -4,34 +4,17 @@
 
 use super::*;
 use crate::certs::{CertFiles, CertsRequest, make_certs};
+use crate::cluster::stage;
 use crate::etcd::server::Server;
 use crate::etcd::{EtcdLogin, EtcdTls};
-use nimbus_model::World;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// A machine with much else to do takes its time.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn roster(revision: u64, leader: &str) -> Roster {
-    let (map, _) = crate::first_map(&World::new("test"), 1).unwrap();
-    Roster {
-        cluster: "test".to_owned(),
-        revision,
-        term: 1,
-        leader: leader.to_owned(),
-        leader_token: 7,
-        issued: 0,
-        processes: BTreeMap::new(),
-        regions: BTreeMap::new(),
-        world: "test".to_owned(),
-        era: 1,
-        map: Arc::new(map),
-        changes: Vec::new(),
-        timeline: None,
-        placed: Arc::default(),
-    }
+    Roster { revision, leader: leader.to_owned(), ..stage::roster() }
 }
 
 /// A swap that finds this roster instead.

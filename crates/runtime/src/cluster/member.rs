@@ -319,7 +319,7 @@ pub(super) fn tell_all<'a>(mesh: &Mesh, names: impl Iterator<Item = &'a ProcessN
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cluster::stage::Stage;
+    use crate::cluster::stage::{self, Stage};
     use nimbus_control::Timeline;
 
     const HOUR_US: i64 = 3_600_000_000;
@@ -327,22 +327,7 @@ mod tests {
     /// A member that knows a timeline of 10 ticks a second.
     fn member(stage: &Stage) -> Member {
         let mut member = Member::new(&stage.setup, &"n".parse().unwrap(), Role::Node, 7).unwrap();
-        let roster = Roster {
-            cluster: "test".to_owned(),
-            revision: 1,
-            term: 1,
-            leader: "c".to_owned(),
-            leader_token: 7,
-            issued: 0,
-            processes: BTreeMap::new(),
-            regions: BTreeMap::new(),
-            world: "test".to_owned(),
-            era: 1,
-            map: Arc::new(stage.setup.map.clone()),
-            changes: Vec::new(),
-            timeline: Some(Timeline::new(0, 10)),
-            placed: Arc::default(),
-        };
+        let roster = Roster { timeline: Some(Timeline::new(0, 10)), ..stage::roster() };
         member.roster = Some(Arc::new(roster));
         member
     }

@@ -1,5 +1,6 @@
 //! A cluster for tests of one of its processes: certificates and a store in a directory of their own, on this machine.
 
+use nimbus_control::Roster;
 use nimbus_model::World;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -47,6 +48,27 @@ impl Stage {
             play: None,
         };
         Stage { setup, directory }
+    }
+}
+
+/// The first roster of a cluster of one region that nobody has joined.
+pub(super) fn roster() -> Roster {
+    let (map, _) = crate::first_map(&World::new("test"), 1).unwrap();
+    Roster {
+        cluster: "test".to_owned(),
+        revision: 1,
+        term: 1,
+        leader: "c".to_owned(),
+        leader_token: 7,
+        issued: 0,
+        processes: BTreeMap::new(),
+        regions: BTreeMap::new(),
+        world: "test".to_owned(),
+        era: 1,
+        map: Arc::new(map),
+        changes: Vec::new(),
+        timeline: None,
+        placed: Arc::default(),
     }
 }
 
