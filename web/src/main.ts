@@ -284,7 +284,7 @@ function show(message: Inbound): void {
     case "clock":
       clock.paused = message.paused;
       clock.speed = message.speed;
-      panel.setClock(message.paused, message.speed);
+      panel.setClock(message.paused, message.speed, message.dilation);
       controls.setClock(message.paused, message.speed);
       break;
     case "stats":

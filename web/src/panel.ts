@@ -46,9 +46,11 @@ export class Panel {
     document.title = name ? `${name} – Nimbus` : "Nimbus";
   }
 
-  setClock(paused: boolean, speed: number): void {
+  setClock(paused: boolean, speed: number, dilation = 1): void {
     const pace = speed === 1 ? "" : `, ${speed < 1 ? speed.toFixed(2) : speed.toFixed(1)}× speed`;
-    this.clock.textContent = paused ? "Paused" : `Running${pace}`;
+    const slowed = dilation < 0.995 ? `, slowed to ${Math.max(1, Math.round(dilation * 100))} %` : "";
+    this.clock.textContent = paused ? "Paused" : `Running${pace}${slowed}`;
+    this.clock.title = slowed ? "A server cannot keep up, so the whole world runs slower and skips nothing" : "";
     this.clock.className = paused ? "paused" : "running";
   }
 

@@ -123,6 +123,10 @@ const UNITS: Record<string, string> = {
   time_lost: "ticks",
   cluster_size: "bodies",
   silence: "ticks",
+  compute: "ms",
+  skew: "ms",
+  commit: "ms",
+  budget: "bodies",
 };
 
 const WORDS: Record<string, string> = {
@@ -132,6 +136,10 @@ const WORDS: Record<string, string> = {
   time_lost: "time lost",
   cluster_size: "cluster size",
   silence: "silence",
+  compute: "compute time",
+  skew: "clock skew",
+  commit: "commit time",
+  budget: "bodies of the budget",
 };
 
 /** A breach in words: what was exceeded, by how much, against which limit. */

@@ -161,8 +161,8 @@ export class World {
         this.adopt(interestingExtent(new Float32Array(0), this.statics.bounds), new Float32Array(0));
         break;
       case "clock":
-        this.speed = message.speed;
-        this.playhead.runAt(this.tickHz * message.speed, message.paused);
+        this.speed = message.speed * (message.dilation ?? 1);
+        this.playhead.runAt(this.tickHz * this.speed, message.paused);
         break;
       case "statics":
         this.statics.change(message.added, message.removed);

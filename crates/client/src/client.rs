@@ -75,6 +75,7 @@ pub struct Client {
     map_epoch: Option<u64>,
     map: BTreeMap<RegionId, Vec<Aabb>>,
     clock: Option<(bool, f32)>,
+    dilation: Option<f32>,
     stats: Option<WorldStats>,
     shapes: BTreeMap<u32, Shape>,
     bodies: BodyStore,
@@ -137,7 +138,9 @@ impl Client {
             ToClient::Shape { id, shape } => {
                 self.shapes.insert(id, shape);
             }
-            ToClient::Clock { paused, speed } => self.clock = Some((paused, speed)),
+            ToClient::Clock { paused, speed, dilation } => {
+                (self.clock, self.dilation) = (Some((paused, speed)), Some(dilation));
+            }
             ToClient::Stats(stats) => self.stats = Some(stats),
             ToClient::Body(card) => {
                 if self.cards.len() == CARDS_MAX {
@@ -308,9 +311,14 @@ impl Client {
         self.map_epoch
     }
 
-    /// Whether the timeline stands still, and its speed; none before they are known.
+    /// Whether the timeline stands still, and the speed that was asked for; none before they are known.
     pub fn clock(&self) -> Option<(bool, f32)> {
         self.clock
+    }
+
+    /// The share of that speed at which time passes: less than 1 while the world slows down because a region cannot keep up.
+    pub fn dilation(&self) -> f32 {
+        self.dilation.unwrap_or(1.0)
     }
 
     /// The latest figures.

@@ -66,8 +66,10 @@ pub enum Event {
     Clock {
         /// It stands still.
         paused: bool,
-        /// 1 is real time.
+        /// The speed that was asked for; 1 is real time.
         speed: f32,
+        /// The share of that speed at which time passes: less than 1 while the world slows down (time dilation).
+        dilation: f32,
     },
     /// So many events were dropped before the next, because nobody took them.
     Missed(u64),

@@ -94,8 +94,10 @@ impl Session {
                 self.playback.restart(*gravity);
                 self.events.push(Event::Loaded { era: *era, name: name.clone() });
             }
-            ToClient::Clock { paused, speed } if self.client.clock() != Some((*paused, *speed)) => {
-                self.events.push(Event::Clock { paused: *paused, speed: *speed });
+            &ToClient::Clock { paused, speed, dilation }
+                if (self.client.clock(), self.client.dilation()) != (Some((paused, speed)), dilation) =>
+            {
+                self.events.push(Event::Clock { paused, speed, dilation });
             }
             ToClient::Breaches { recent, .. } => {
                 let known = self.client.breaches();
@@ -108,7 +110,8 @@ impl Session {
         }
         self.client.take(message);
         let (paused, speed) = self.client.clock().unwrap_or((false, 1.0));
-        self.playback.run_at(self.client.tick_hz().unwrap_or(60), f64::from(speed), paused);
+        let speed = f64::from(speed * self.client.dilation());
+        self.playback.run_at(self.client.tick_hz().unwrap_or(60), speed, paused);
         let (touches, left_out) = self.client.take_touches();
         touches.into_iter().for_each(|touch| self.events.push(Event::Touched(touch)));
         if left_out > 0 {

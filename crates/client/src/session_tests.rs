@@ -161,10 +161,10 @@ fn a_breach_is_told_once() {
 #[test]
 fn the_clock_is_told_when_it_changes() {
     let mut session = live();
-    let clock = ToClient::Clock { paused: true, speed: 0.5 };
+    let clock = ToClient::Clock { paused: true, speed: 0.5, dilation: 0.8 };
     session.handle_text(&clock.to_text(), ms(0));
     session.handle_text(&clock.to_text(), ms(1));
-    assert_eq!(events(&mut session), [Event::Clock { paused: true, speed: 0.5 }]);
+    assert_eq!(events(&mut session), [Event::Clock { paused: true, speed: 0.5, dilation: 0.8 }]);
 }
 
 #[test]

@@ -32,13 +32,15 @@ pub struct Beginning {
     pub tick: Tick,
     /// How often a world has been loaded, this one included.
     pub era: u16,
+    /// The tick at which this one was.
+    pub loaded_at: Tick,
     /// The highest number that was issued. Bodies have them in their names, so no number is issued again.
     pub issued: u16,
 }
 
 impl Beginning {
     /// The start of a world.
-    pub const NEW: Beginning = Beginning { tick: Tick(0), era: 1, issued: 0 };
+    pub const NEW: Beginning = Beginning { tick: Tick(0), era: 1, loaded_at: Tick(0), issued: 0 };
 }
 
 /// See the description of this file.
@@ -74,6 +76,9 @@ pub struct Config {
     /// A pause, a step or another pace takes effect this much later. People wait for it, so it is short: somebody who
     /// hears of it too late is a few ticks ahead of the others while time stands still.
     pub pace_ms: u64,
+    /// Least share of the ordered pace to which the world slows down when a region cannot keep up, thousandths; 1000 forbids
+    /// time dilation.
+    pub slowest_permille: u32,
     /// A roster that a process does not seem to know is sent again after this time.
     pub retell_ms: u64,
     /// The store is asked again when it has not answered for this long.
@@ -100,6 +105,7 @@ impl Config {
             handover_ticks: 30,
             announce_ticks: 60,
             pace_ms: 200,
+            slowest_permille: 50,
             retell_ms: 100,
             store_ms: 1_000,
             planted: None,
@@ -131,11 +137,13 @@ pub enum Planted {
     DeafToSilence,
     /// A new leader takes those whom it has not heard yet for silent.
     NoGrace,
+    /// A change is dropped from the roster when servers and backups are past its tick, whether they made it or not.
+    DropUnapplied,
 }
 
 impl Planted {
     /// All of them, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 8] = [
+    pub const ALL: [(&'static str, Planted); 9] = [
         ("tell-before-store", Planted::TellBeforeStore),
         ("deaf-to-conflict", Planted::DeafToConflict),
         ("promote-unprotected", Planted::PromoteUnprotected),
@@ -144,5 +152,6 @@ impl Planted {
         ("reuse-incarnation", Planted::ReuseIncarnation),
         ("deaf-to-silence", Planted::DeafToSilence),
         ("no-grace", Planted::NoGrace),
+        ("drop-unapplied", Planted::DropUnapplied),
     ];
 }

@@ -308,6 +308,7 @@ impl Coordinator {
             regions: BTreeMap::new(),
             world: genesis.world.clone(),
             era: genesis.standing.era,
+            loaded_at: genesis.standing.loaded_at,
             map: Arc::clone(&genesis.map),
             changes: Vec::new(),
             timeline: None,

@@ -275,6 +275,13 @@ pub enum Note {
         /// When it takes effect.
         at: Tick,
     },
+    /// The world begins to slow down because a region cannot keep up, or is as fast as ordered again.
+    Dilated {
+        /// When.
+        at: Tick,
+        /// True when it begins to.
+        slows: bool,
+    },
     /// A plan made no sense and was not written. A mistake in the coordinator.
     Inconsistent(Invalid),
     /// All numbers are used up: nobody can join or take over any more.

@@ -12,6 +12,7 @@
 mod change;
 mod config;
 mod coordinator;
+mod dilation;
 mod duties;
 mod exchange;
 mod heard;
@@ -28,6 +29,7 @@ mod validity;
 pub use change::{CHANGES_MAX, Change};
 pub use config::{Beginning, Config, Genesis, Planted};
 pub use coordinator::Coordinator;
+pub use dilation::{Dilation, Strain};
 pub use duties::{Duties, Keep, Serve};
 pub use exchange::{Input, Link, Note, Order, OrderError, Output, StoreProblem};
 pub use messages::{
@@ -39,6 +41,6 @@ pub use roster::{
     Birth, Departure, Incarnation, Loss, Move, Process, ROSTER_BYTES_MAX, ROSTER_VERSION, Region, Role, Roster,
     RosterError, Seat, Standing,
 };
-pub use timeline::{PACE_PERMILLE, PACES_MAX, Pace, TICK_HZ_MAX, Timeline};
+pub use timeline::{PACE_PERMILLE, PACES_MAX, Pace, TICK_HZ_MAX, Timeline, UNHELD_PERMILLE};
 pub use told::Told;
 pub use validity::{ADDRESS_BYTES_MAX, COUNT_MAX, Invalid, MEMBERS_MAX, NAME_BYTES_MAX, PROCESSES_MAX};

@@ -11,10 +11,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::roster::{Incarnation, ROSTER_BYTES_MAX, Role, Roster};
+use crate::told::Told;
 use crate::validity::{Invalid, check_address, check_name};
 
 /// Version of these messages; a process and a coordinator of different versions do not talk.
-pub const MESSAGES_VERSION: u8 = 3;
+pub const MESSAGES_VERSION: u8 = 4;
 /// Bytes of a message to the coordinator; longer ones are refused unread.
 pub const REPORT_BYTES_MAX: usize = 256 << 10;
 /// Bytes of a message from it: a roster and a little more.
@@ -57,12 +58,19 @@ pub struct RegionReport {
     pub service: Service,
     /// Bodies it owns.
     pub bodies: u32,
-    /// What a step costs, microseconds.
-    pub step_us: u32,
+    /// Time that a tick takes, microseconds, over the latest ones.
+    pub tick_us: u32,
+    /// Ticks that are due and not done.
+    pub behind: u32,
     /// The life of the backup it writes to; 0 for none.
     pub life: u32,
     /// The last tick that this backup has. None until it has been given everything: this is what `protected` means.
     pub kept: Option<Tick>,
+    /// The newest world, partition and statics that the server has made.
+    pub applied: Told,
+    /// The tick at which it made the last of these changes: later than the change's own tick when it heard of it late. The
+    /// backup has them once `kept` is not before this.
+    pub applied_at: Tick,
 }
 
 /// A process is there.

@@ -38,7 +38,18 @@ pub(crate) fn between(before: &Roster, after: &Roster) -> Vec<Note> {
     notes.extend(announced.map(|change| Note::Announced { at: change.at() }));
     if let (Some(before), Some(after)) = (&before.timeline, &after.timeline) {
         let paces = after.paces().iter().filter(|pace| !before.paces().contains(pace));
-        notes.extend(paces.map(|pace| Note::Announced { at: pace.from }));
+        // How far the world is slowed down changes often; that it is, and is no more, is news.
+        let (held, holds) = (before.is_held(), after.is_held());
+        if held && holds {
+            return notes;
+        }
+        notes.extend(paces.map(|pace| {
+            if held == holds {
+                Note::Announced { at: pace.from }
+            } else {
+                Note::Dilated { at: pace.from, slows: holds }
+            }
+        }));
     }
     notes
 }

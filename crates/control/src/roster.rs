@@ -15,7 +15,7 @@ use crate::timeline::Timeline;
 use crate::validity::Invalid;
 
 /// Version of the stored form; a coordinator does not touch a roster of another version.
-pub const ROSTER_VERSION: u8 = 4;
+pub const ROSTER_VERSION: u8 = 5;
 /// Bytes of a roster at the most; longer ones are refused unread. All limits together stay below this. A usual roster
 /// has a few kilobytes.
 pub const ROSTER_BYTES_MAX: usize = 8 << 20;
@@ -179,9 +179,13 @@ pub struct Roster {
     pub world: String,
     /// How often a world has been loaded.
     pub era: u16,
+    /// The tick at which the world in force was loaded. Births and scripted pushes count from it, so it must be the same
+    /// on every server, also on one that loads the world late.
+    pub loaded_at: Tick,
     /// The partition in force.
     pub map: Arc<PartitionMap>,
-    /// Changes announced, by tick. One stays until no server can need it any more, so some may be in force already.
+    /// Changes announced, by tick. One stays until every server and every backup that may be promoted has made it, so some
+    /// may be in force already.
     pub changes: Vec<Change>,
     /// When ticks are due; set when regions are placed.
     pub timeline: Option<Timeline>,

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 /// Slowest and fastest pace that may be ordered, thousandths of real time.
 pub const PACE_PERMILLE: std::ops::RangeInclusive<u32> = 50..=4000;
+/// Time that is held to this, or to more, is not held: no faster pace may be ordered.
+pub const UNHELD_PERMILLE: u32 = *PACE_PERMILLE.end();
 /// Paces that are remembered; older ones no longer matter to anybody who is not far behind.
 pub const PACES_MAX: usize = 16;
 /// Greatest rate of ticks.
@@ -35,8 +37,10 @@ impl Pace {
 pub struct Timeline {
     start_us: u64,
     tick_hz: u32,
-    /// How fast time passes whenever it does, thousandths of real time; can be changed while it stands still.
+    /// How fast time is to pass whenever it does, thousandths of real time; can be changed while it stands still.
     speed_permille: u32,
+    /// It passes no faster than this, thousandths of real time: time dilation.
+    held_permille: u32,
     paces: Vec<Pace>,
 }
 
@@ -44,7 +48,9 @@ impl Timeline {
     /// A timeline in real time whose tick 0 is due at a unix microsecond.
     pub fn new(start_us: u64, tick_hz: u32) -> Timeline {
         let pace = Pace { from: Tick(0), due_us: start_us, permille: 1000 };
-        Timeline { start_us, tick_hz: tick_hz.clamp(1, TICK_HZ_MAX), speed_permille: 1000, paces: vec![pace] }
+        let (speed_permille, held_permille) = (1000, UNHELD_PERMILLE);
+        let tick_hz = tick_hz.clamp(1, TICK_HZ_MAX);
+        Timeline { start_us, tick_hz, speed_permille, held_permille, paces: vec![pace] }
     }
 
     /// A timeline that goes on after a tick, which counts as due at a unix microsecond.
@@ -63,9 +69,30 @@ impl Timeline {
         self.tick_hz
     }
 
-    /// How fast time passes, or will when it goes on, thousandths of real time.
+    /// How fast time was ordered to pass, thousandths of real time.
     pub fn speed_permille(&self) -> u32 {
         self.speed_permille
+    }
+
+    /// How fast time passes, or will when it goes on, thousandths of real time: as ordered, or slower where it is held.
+    pub fn pace_permille(&self) -> u32 {
+        self.speed_permille.min(self.held_permille)
+    }
+
+    /// True while it is held to less than was ordered.
+    pub fn is_held(&self) -> bool {
+        self.held_permille < self.speed_permille
+    }
+
+    /// World time at a unix microsecond: microseconds that have passed in the world since tick 0. It stands still while the
+    /// world does, and passes as much slower or faster.
+    pub fn world_us(&self, now_us: u64) -> u64 {
+        let after = self.paces.partition_point(|pace| pace.due_us <= now_us);
+        let Some(pace) = self.paces.get(after.saturating_sub(1)) else { return 0 };
+        let at_us = |tick: Tick| u128::from(tick.0) * 1_000_000 / u128::from(self.tick_hz);
+        let passed = u128::from(now_us.saturating_sub(pace.due_us)) * u128::from(pace.permille) / 1000;
+        let until = self.paces.get(after).map_or(u128::MAX, |next| at_us(next.from));
+        u64::try_from((at_us(pace.from) + passed).min(until)).unwrap_or(u64::MAX)
     }
 
     /// The paces, oldest first; the last may be still to come.
@@ -109,7 +136,16 @@ impl Timeline {
     pub(crate) fn set_speed(&mut self, from: Tick, permille: u32) {
         self.speed_permille = permille.clamp(*PACE_PERMILLE.start(), *PACE_PERMILLE.end());
         if self.horizon().is_none() {
-            self.push_after(from, self.speed_permille);
+            self.push_after(from, self.pace_permille());
+        }
+    }
+
+    /// Lets time pass no faster than this from a tick on; what is no slower than ordered lets go of it.
+    pub(crate) fn hold(&mut self, from: Tick, permille: u32) {
+        let before = self.pace_permille();
+        self.held_permille = if permille < self.speed_permille { permille.max(1) } else { UNHELD_PERMILLE };
+        if self.horizon().is_none() && self.pace_permille() != before {
+            self.push_after(from, self.pace_permille());
         }
     }
 
@@ -124,7 +160,7 @@ impl Timeline {
     pub(crate) fn resume(&mut self, due_us: u64) {
         if let Some(at) = self.horizon() {
             let due_us = self.due_after_pause(due_us);
-            self.push(Pace { from: at.next(), due_us, permille: self.speed_permille });
+            self.push(Pace { from: at.next(), due_us, permille: self.pace_permille() });
         }
     }
 
@@ -137,7 +173,7 @@ impl Timeline {
         }
         let due_us = self.due_after_pause(due_us);
         if ticks > 1 {
-            self.push(Pace { from: at.next(), due_us, permille: self.speed_permille });
+            self.push(Pace { from: at.next(), due_us, permille: self.pace_permille() });
             self.push_after(at + ticks, 0);
         } else {
             self.push(Pace { from: at.next(), due_us, permille: 0 });
@@ -150,14 +186,15 @@ impl Timeline {
         let ascends = |pair: &[Pace]| pair[0].from < pair[1].from && pair[0].due_us <= pair[1].due_us;
         (1..=TICK_HZ_MAX).contains(&self.tick_hz)
             && PACE_PERMILLE.contains(&self.speed_permille)
+            && (1..=UNHELD_PERMILLE).contains(&self.held_permille)
             && (1..=PACES_MAX).contains(&self.paces.len())
             && self.paces.windows(2).all(ascends)
-            && self.paces.iter().all(|pace| pace.is_still() || PACE_PERMILLE.contains(&pace.permille))
+            && self.paces.iter().all(|pace| pace.permille <= UNHELD_PERMILLE)
     }
 
     /// When the tick after a pause may be due: not before it would have been without the pause.
     fn due_after_pause(&self, due_us: u64) -> u64 {
-        let period = u64::try_from(UNITS / self.units_per_us(self.speed_permille)).unwrap_or(u64::MAX);
+        let period = u64::try_from(UNITS / self.units_per_us(self.pace_permille())).unwrap_or(u64::MAX);
         let paused_us = self.paces.last().map_or(0, |pace| pace.due_us);
         due_us.max(paused_us.saturating_add(period))
     }
@@ -258,8 +295,38 @@ mod tests {
         assert!(timeline.is_valid());
     }
 
+    #[test]
+    fn time_that_is_held_passes_slower_than_ordered_and_never_faster() {
+        let mut timeline = Timeline::new(0, 50);
+        timeline.hold(Tick(100), 250);
+        assert_eq!((timeline.speed_permille(), timeline.pace_permille()), (1000, 250));
+        assert_eq!((timeline.due_us(Tick(100)), timeline.due_us(Tick(125))), (Some(2_000_000), Some(4_000_000)));
+        timeline.hold(Tick(110), 2_000);
+        assert_eq!((timeline.pace_permille(), timeline.paces().len()), (1000, 3), "held to more than was ordered");
+        timeline.hold(Tick(120), 1000);
+        assert_eq!(timeline.paces().len(), 3, "nothing changes");
+        timeline.pause(Tick(200));
+        timeline.hold(Tick(300), 500);
+        timeline.resume(90_000_000);
+        assert_eq!((timeline.due_us(Tick(201)), timeline.due_us(Tick(226))), (Some(90_000_000), Some(91_000_000)));
+        assert!(timeline.is_valid());
+    }
+
+    #[test]
+    fn world_time_follows_the_pace_and_stands_still_with_it() {
+        let mut timeline = Timeline::new(1_000_000, 50);
+        assert_eq!((timeline.world_us(0), timeline.world_us(1_000_000), timeline.world_us(1_500_000)), (0, 0, 500_000));
+        timeline.hold(Tick(100), 250);
+        assert_eq!((timeline.world_us(3_000_000), timeline.world_us(5_000_000)), (2_000_000, 2_500_000));
+        timeline.pause(Tick(150));
+        assert_eq!((timeline.world_us(7_000_000), timeline.world_us(99_000_000)), (3_000_000, 3_000_000));
+        timeline.resume(100_000_000);
+        assert_eq!(timeline.world_us(100_000_000), 3_020_000, "tick 151 is due");
+    }
+
     #[derive(Clone, Debug)]
     enum Act {
+        Hold(u32),
         Speed(u32),
         Pause,
         Resume,
@@ -268,6 +335,7 @@ mod tests {
 
     fn act() -> impl Strategy<Value = Act> {
         prop_oneof![
+            (0u32..5000).prop_map(Act::Hold),
             (0u32..5000).prop_map(Act::Speed),
             Just(Act::Pause),
             Just(Act::Resume),
@@ -284,6 +352,7 @@ mod tests {
                 now_us += later_us;
                 let next = timeline.tick_at(now_us + 250_000).unwrap_or_default().next();
                 match act {
+                    Act::Hold(permille) => timeline.hold(next, permille),
                     Act::Speed(permille) => timeline.set_speed(next, permille),
                     Act::Pause => timeline.pause(next),
                     Act::Resume => timeline.resume(now_us + 250_000),
@@ -298,6 +367,7 @@ mod tests {
                     return Err(TestCaseError::fail(format!("{tick} is never due")));
                 };
                 prop_assert_eq!(timeline.tick_at(due), Some(tick));
+                prop_assert!(timeline.world_us(due).abs_diff(tick.0 * 1_000_000 / u64::from(hz)) <= 5);
                 let until = timeline.due_us(tick.next()).unwrap_or(u64::MAX / 4);
                 prop_assert_eq!(timeline.tick_at(until - 1), Some(tick));
             }

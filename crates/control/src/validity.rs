@@ -144,7 +144,8 @@ impl Roster {
         if self.placed.problem().is_some() {
             return Err(Invalid::Changes);
         }
-        let (mut at, mut era, mut revision) = (self.map.effective(), self.era, self.placed.revision);
+        let mut at = self.map.effective().max(self.loaded_at);
+        let (mut era, mut revision) = (self.era, self.placed.revision);
         for change in &self.changes {
             match change {
                 Change::Load { era: next, world, .. } => {

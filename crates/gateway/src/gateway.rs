@@ -116,6 +116,7 @@ pub struct Gateway {
     early: Vec<Frame>,
     paused: bool,
     speed: f32,
+    dilation: f32,
     /// Texts for everybody who is settled.
     news: Vec<Message>,
     lanes: Lanes,
@@ -160,6 +161,7 @@ impl Gateway {
             early: Vec::new(),
             paused: false,
             speed: 1.0,
+            dilation: 1.0,
             news: Vec::new(),
             lanes: Lanes::new(durable),
             states: Vec::new(),
@@ -199,14 +201,15 @@ impl Gateway {
         self.statics.expect(at, era, placed);
     }
 
-    /// The timeline stops, resumes or changes speed; clients are told.
-    pub fn set_clock(&mut self, paused: bool, speed: f32) {
-        if (paused, speed) != (self.paused, self.speed) {
-            (self.paused, self.speed) = (paused, speed);
+    /// The timeline stops, resumes or changes its speed, or the share of that speed at which it really passes; clients are
+    /// told.
+    pub fn set_clock(&mut self, paused: bool, speed: f32, dilation: f32) {
+        if (paused, speed, dilation) != (self.paused, self.speed, self.dilation) {
+            (self.paused, self.speed, self.dilation) = (paused, speed, dilation);
             if paused {
                 self.abandon_fan_outs("time was stopped before every server had answered");
             }
-            self.news.push(ToClient::Clock { paused, speed }.into());
+            self.news.push(ToClient::Clock { paused, speed, dilation }.into());
         }
     }
 
@@ -548,6 +551,7 @@ impl Gateway {
             Item::Touches(told) => touching.hear(told),
             Item::Transfer(_)
             | Item::Order(_)
+            | Item::Birth(_)
             | Item::Rests(_)
             | Item::Stirs(_)
             | Item::Offer { .. }
@@ -592,7 +596,7 @@ impl Gateway {
         if newcomers.is_empty() {
             return;
         }
-        let clock = ToClient::Clock { paused: self.paused, speed: self.speed }.into();
+        let clock = ToClient::Clock { paused: self.paused, speed: self.speed, dilation: self.dilation }.into();
         let facts = [clock, self.world_message(), self.map_message(), self.stats.message()];
         let mut picture = Vec::new();
         if newcomers.iter().any(|(_, sees_all)| *sees_all) {

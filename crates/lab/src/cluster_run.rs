@@ -153,6 +153,19 @@ impl ClusterRun {
         ClusterRun::launch(world, &head, cast, &[], |dir| std::fs::write(dir.join("world.toml"), text))
     }
 
+    /// The same with a relay between all processes, which is as these lines of its table say.
+    pub(crate) fn start_world_relayed(
+        world: World,
+        nodes: usize,
+        more: &str,
+        relay: &str,
+    ) -> Result<ClusterRun, LabError> {
+        let text = world_file::write(&world);
+        let head = format!("world = \"world.toml\"\n{more}\n[relay]\n{relay}");
+        let cast = Cast { nodes, gateways: 1, relayed: true };
+        ClusterRun::launch(world, &head, cast, &[], |dir| std::fs::write(dir.join("world.toml"), text))
+    }
+
     fn launch(
         world: World,
         head: &str,
@@ -206,9 +219,15 @@ impl ClusterRun {
 
     /// Where every body is after one tick; none while servers change.
     pub(crate) fn count(&self, roster: &Roster) -> Option<Count> {
+        self.count_ahead(roster, 30)
+    }
+
+    /// The same after a tick that is so far ahead: far enough that all hear of it in time, and near enough to wait for.
+    pub(crate) fn count_ahead(&self, roster: &Roster, ticks: u64) -> Option<Count> {
         let regions = self.regions();
         let newest = regions.iter().map(|region| region.tick).max()?;
-        let path = format!("/api/census?tick={}", newest.0 + 30);
+        let at = newest.0 + ticks;
+        let path = format!("/api/census?tick={at}");
         let (mut count, mut seen, mut under_way) = (Count::default(), BTreeSet::new(), BTreeSet::new());
         let answers: Vec<Census> = std::thread::scope(|scope| {
             let nodes = self.operators.keys().filter(|name| name.starts_with("node"));
@@ -218,7 +237,7 @@ impl ClusterRun {
         });
         for census in answers {
             count.tick = census.tick;
-            if census.tick.0 != newest.0 + 30 || !seen.insert(census.region) {
+            if census.tick.0 != at || !seen.insert(census.region) {
                 return None;
             }
             for nid in census.owned {

@@ -10,11 +10,15 @@ mod escape;
 mod experiment;
 mod experiments;
 mod files;
+mod interval;
 mod page;
 mod plot;
+mod regression;
 mod report;
+mod suite;
 mod web_client;
 
 pub use experiment::{Experiment, LabError, Options, Progress, all, find};
 pub use plot::{Kind, Level, Plot, Role, Series};
 pub use report::{Report, Row, Summary};
+pub use suite::{Outcome, Picture, Progress as SuiteProgress, Record, Suite, duration};

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::escape::escape;
 use crate::report::{Report, cell};
 
-const STYLE: &str = ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
+pub(crate) const STYLE: &str = ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;\
     padding:0 1rem;background:#fff;color:#222}table{border-collapse:collapse;font-size:.9rem}\
     .wide{overflow-x:auto}th,td{border-bottom:1px solid #8884;padding:.25rem .6rem;text-align:right;white-space:nowrap}\
     th:first-child,td:first-child{text-align:left}.plot{max-width:100%;height:auto;margin:1rem 0}\

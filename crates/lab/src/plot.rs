@@ -20,6 +20,8 @@ pub enum Role {
     Measured,
     /// Figures of the original document; drawn dashed and grey.
     Original,
+    /// Something else to find one's way by; drawn like the original document's figures.
+    Reference,
     /// What has to be reached; drawn dashed and red, as levels are.
     Bar,
 }
@@ -33,17 +35,30 @@ pub struct Series {
     pub points: Vec<[f64; 2]>,
     /// Where they come from.
     pub role: Role,
+    /// Lower and upper end of each point's interval, if they have one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub spread: Vec<[f64; 2]>,
 }
 
 impl Series {
     /// Points measured in this run.
     pub fn new(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
-        Series { name: name.into(), points, role: Role::Measured }
+        Series { name: name.into(), points, role: Role::Measured, spread: Vec::new() }
+    }
+
+    /// The series with the interval of each point, in their order: lower and upper end.
+    pub fn with_spread(self, spread: Vec<[f64; 2]>) -> Series {
+        Series { spread, ..self }
     }
 
     /// Points of the original document, so that a reader sees what there is to beat.
     pub fn original(points: Vec<[f64; 2]>) -> Series {
         Series { role: Role::Original, ..Series::new("original", points) }
+    }
+
+    /// Points that are neither measured nor the original document's.
+    pub fn reference(name: impl Into<String>, points: Vec<[f64; 2]>) -> Series {
+        Series { role: Role::Reference, ..Series::new(name, points) }
     }
 
     /// Points that have to be reached.

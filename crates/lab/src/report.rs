@@ -6,6 +6,9 @@ use std::fmt::Write;
 
 use crate::plot::Plot;
 
+/// The parameter that names what a run of this form does not judge, where its own bar has that. A reader must not take it for met.
+pub(crate) const NOT_JUDGED: &str = "not_judged";
+
 /// One row of results: names and values, in the order in which people should read them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row(Vec<(&'static str, Value)>);
@@ -20,6 +23,11 @@ impl Row {
     pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Row {
         self.0.push((name, value.into()));
         self
+    }
+
+    /// The row with a note of what is not judged, if that is so.
+    pub(crate) fn not_judging(self, what: &'static str, so: bool) -> Row {
+        if so { self.with(NOT_JUDGED, what) } else { self }
     }
 
     /// The value of this name.
@@ -44,7 +52,7 @@ impl Serialize for Row {
 }
 
 /// The verdict.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Summary {
     /// Whether the experiment's own bar is met.
     pub passed: bool,
@@ -77,8 +85,11 @@ impl Report {
     pub fn to_csv(&self) -> String {
         let mut text = self.columns().join(",") + "\n";
         for row in &self.rows {
-            let cells: Vec<String> =
-                self.columns().iter().map(|name| row.get(name).map_or(String::new(), cell)).collect();
+            let cells: Vec<String> = self
+                .columns()
+                .iter()
+                .map(|name| row.get(name).map_or(String::new(), |value| quoted(&cell(value))))
+                .collect();
             text += &(cells.join(",") + "\n");
         }
         text
@@ -113,6 +124,11 @@ impl Report {
     }
 }
 
+/// A cell of comma-separated values: in quotes where it has a comma, a quote or a line end of its own.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
 /// A value as people read it.
 pub(crate) fn cell(value: &Value) -> String {
     match value {
@@ -128,6 +144,19 @@ pub(crate) fn cell(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_with_a_comma_stays_one_cell() {
+        let rows = vec![Row::new().with("breached", "speed 3, latency 1").with("said", "\"no\"")];
+        let report = Report {
+            experiment: "sample",
+            parameters: Row::new(),
+            rows,
+            plots: Vec::new(),
+            summary: Summary::default(),
+        };
+        assert_eq!(report.to_csv(), "breached,said\n\"speed 3, latency 1\",\"\"\"no\"\"\"\n");
+    }
 
     #[test]
     fn a_report_reads_the_same_in_every_form() {

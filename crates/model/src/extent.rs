@@ -45,6 +45,17 @@ impl Extent {
         Extent { bounds, axis: pose.rotation * (along * (half - inside)), radius: inside.hypot(aside) }
     }
 
+    /// The same elsewhere.
+    pub fn moved(&self, by: Vec3) -> Extent {
+        let Aabb { min, max } = self.bounds;
+        Extent { bounds: Aabb::new(min + by, max + by), ..*self }
+    }
+
+    /// The same however the body turns about the middle of its box, if none of it is further than this from there.
+    pub fn in_ball(&self, radius: f32) -> Extent {
+        Extent { bounds: Aabb::around(self.bounds.centre(), Vec3::splat(radius)), axis: Vec3::ZERO, radius }
+    }
+
     /// True when two bodies may be within a distance of each other.
     pub fn is_within(&self, distance: f32, other: &Extent) -> bool {
         self.bounds.gap(&other.bounds) <= distance && {

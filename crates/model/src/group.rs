@@ -59,7 +59,11 @@ pub struct ContactPoint {
     pub feature_a: u32,
     /// Which corner, edge or face of the second body.
     pub feature_b: u32,
-    /// Impulse that keeps the bodies apart, N s.
+    /// How far the bodies were apart at the point when the engine last looked, metres; below zero when they overlapped.
+    pub distance: f32,
+    /// Impulse that kept the bodies apart during the last step, N s. At a point that has borne nothing yet they may bounce.
+    pub step_impulse: f32,
+    /// Impulse that keeps the bodies apart and from which the solver goes on, N s: that of the last part of the step.
     pub normal_impulse: f32,
     /// Friction impulse on the first body, in the world, N s.
     pub tangent_impulse: Vec3,
@@ -67,20 +71,31 @@ pub struct ContactPoint {
     pub twist_impulse: f32,
 }
 
-/// Two bodies that touch. It travels with them, so that a stack stands as firmly at its new place as it did before
-/// and nobody hears of a touch that began long ago.
+/// Points at which two bodies press on each other in one direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ContactPatch {
+    /// Away from the first body, in its frame.
+    pub normal_a: Vec3,
+    /// Away from the second body, in its frame.
+    pub normal_b: Vec3,
+    /// Where they press, in the order of the engine.
+    pub points: Vec<ContactPoint>,
+}
+
+/// Two bodies that touch. It travels with them, so that a stack stands as firmly at its new place as it did before,
+/// an impact goes on where it was, and a contact that began long ago does not begin again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ContactState {
     /// The lower id.
     pub a: Nid,
     /// The higher id; one of the two may be a static.
     pub b: Nid,
-    /// Away from the first body, in its frame; zero without points.
-    pub normal_a: Vec3,
-    /// Away from the second body, in its frame; zero without points.
-    pub normal_b: Vec3,
-    /// Where they press on each other; empty for sensors and where the engine cannot take it back.
-    pub points: Vec<ContactPoint>,
+    /// True when the bodies had hardly moved against each other since the engine last looked for points: it would have
+    /// gone on with those that it solves, and these are all that the patches hold.
+    pub recycled: bool,
+    /// Where they press on each other: one patch for plain shapes, one for each direction where a shape has several
+    /// parts, none for sensors.
+    pub patches: Vec<ContactPatch>,
 }
 
 /// A set of bodies with the joints between them (and to statics): what is inserted, removed and handed over as one.
@@ -98,7 +113,7 @@ impl ContactState {
     /// Two bodies that touch, given in any order, of which no more is known.
     pub fn bare(one: Nid, two: Nid) -> ContactState {
         let (a, b) = (one.min(two), one.max(two));
-        ContactState { a, b, normal_a: Vec3::ZERO, normal_b: Vec3::ZERO, points: Vec::new() }
+        ContactState { a, b, recycled: false, patches: Vec::new() }
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Injection {
     pub per_second: f32,
     /// When the first one appears.
     pub start: Tick,
-    /// How many in all.
+    /// How many in all; [`Injection::ENDLESS`] for one that goes on.
     pub count: u32,
     /// Lowest velocity per axis.
     pub velocity_min: Vec3,
@@ -40,6 +40,15 @@ pub struct Injection {
 }
 
 impl Injection {
+    /// The count of an injection that goes on for as long as the world runs: so many that ids of 64 such injections still fit
+    /// into 32 bits, 69 days at ten bodies a second. Only the budgets of regions limit it.
+    pub const ENDLESS: u32 = 60_000_000;
+
+    /// How many bodies it adds in all; none when it goes on for as long as the world runs.
+    pub fn finite_count(&self) -> Option<u32> {
+        (self.count < Injection::ENDLESS).then_some(self.count)
+    }
+
     /// Ordinals of the bodies that appear at `tick`.
     pub fn due(&self, tick: Tick, tick_hz: u32) -> Range<u32> {
         let made_before = |ticks: u64| {

@@ -5,7 +5,9 @@
 
 mod aabb;
 mod body;
+mod budget;
 pub mod coding;
+mod concerns;
 mod extent;
 mod group;
 mod id;
@@ -25,9 +27,11 @@ pub mod world_file;
 
 pub use aabb::Aabb;
 pub use body::{BodyDesc, BodyKind, Groups, LockedAxes, Motion, StateUpdate};
+pub use budget::{BUDGET_BODIES, BUDGET_BODIES_MAX, BYTES_PER_BODY, Budget, OverBudget};
+pub use concerns::{ANCHOR_GAP_MAX, ANCHOR_TURN_MAX, Concern, Subject};
 pub use extent::Extent;
 pub use glam::{Quat, Vec3};
-pub use group::{ContactPoint, ContactState, Group, Link, LinkKey, Member};
+pub use group::{ContactPatch, ContactPoint, ContactState, Group, Link, LinkKey, Member};
 pub use id::{ClientId, Nid, Origin, RegionId, Stamp};
 pub use injection::{Choice, Injection};
 pub use joint::{JointDesc, JointKind, Motor};

@@ -1,6 +1,6 @@
 //! The form of a body.
 
-use glam::Vec3;
+use glam::{Quat, Vec3};
 use serde::{Deserialize, Serialize};
 
 use crate::{Aabb, Pose};
@@ -123,6 +123,16 @@ impl Shape {
                     Vec3::new(scale.x * 0.5, high.max(low), scale.z * 0.5),
                 )
             }
+        }
+    }
+
+    /// How fast any point of it moves, because it turns, into room that it does not take yet, m/s. What is round about
+    /// its axis takes the same room however it turns about that.
+    pub fn turning_speed(&self, rotation: Quat, angular: Vec3) -> f32 {
+        match self {
+            Shape::Ball { .. } => 0.0,
+            Shape::Capsule { half_height, .. } => angular.cross(rotation * (Vec3::Y * *half_height)).length(),
+            _ => angular.length() * self.bounding_radius(),
         }
     }
 

@@ -4,7 +4,9 @@ use glam::Vec3;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use crate::{Aabb, BodyDesc, BodyKind, Injection, JointDesc, Layout, Motion, Nid, Placed, Pose, Tick, Velocity};
+use crate::{
+    Aabb, BodyDesc, BodyKind, Budget, Injection, JointDesc, Layout, Motion, Nid, Placed, Pose, Tick, Velocity,
+};
 
 /// What a deployment promises; inside these limits collisions across servers are exact, outside them the system says so.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -73,6 +75,8 @@ pub struct World {
     pub tick_hz: u32,
     /// What the deployment promises.
     pub tolerances: Tolerances,
+    /// How many bodies it may have.
+    pub budget: Budget,
     /// Radius that no body's bounding sphere exceeds, statics aside.
     pub radius_max: f32,
     /// Bodies outside it die.
@@ -101,6 +105,7 @@ impl World {
             gravity: Vec3::new(0.0, -9.81, 0.0),
             tick_hz: 60,
             tolerances: Tolerances::default(),
+            budget: Budget::default(),
             radius_max: 4.0,
             kill_box: Aabb::around(Vec3::ZERO, Vec3::new(4_000.0, 1_000.0, 4_000.0)),
             layout: Layout::columns(1, 200.0),

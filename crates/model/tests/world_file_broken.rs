@@ -101,7 +101,8 @@ fn totals_are_bounded_across_entries() {
     assert_eq!((problems.list.len(), problems.list[0].line), (1, 7), "{problems}");
     let injection = "[[injections]]\nvolume = { min = [0, 0, 0], max = [1, 1, 1] }\nper_second = 1\ncount = 600_000\n\
                      choices = [{ shape = { ball = { radius = 0.5 } } }]\n";
-    assert!(world_file::parse(&format!("name = \"w\"\n{injection}"), "w").is_ok());
-    let problems = world_file::parse(&format!("name = \"w\"\n{}", injection.repeat(2)), "w.toml").unwrap_err();
+    let roomy = "name = \"w\"\n[budget]\nbodies = 2_000_000\n";
+    assert!(world_file::parse(&format!("{roomy}{injection}"), "w").is_ok());
+    let problems = world_file::parse(&format!("{roomy}{}", injection.repeat(2)), "w.toml").unwrap_err();
     assert!(problems.list[0].what.contains("1200000 bodies in all"), "{problems}");
 }

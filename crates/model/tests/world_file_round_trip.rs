@@ -1,8 +1,8 @@
 //! Any world that a file may describe survives writing and reading, to the bit.
 
 use nimbus_model::{
-    Aabb, BodyDesc, BodyKind, Choice, Groups, Injection, JointDesc, JointKind, Layout, LockedAxes, Motor, Pose, Quat,
-    RegionBox, RegionId, ScriptedPush, Shape, Tick, Tolerances, Vec3, Velocity, World, world_file,
+    Aabb, BodyDesc, BodyKind, Budget, Choice, Groups, Injection, JointDesc, JointKind, Layout, LockedAxes, Motor, Pose,
+    Quat, RegionBox, RegionId, ScriptedPush, Shape, Tick, Tolerances, Vec3, Velocity, World, world_file,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -123,7 +123,7 @@ fn joint() -> impl Strategy<Value = JointDesc> {
 
 fn injection() -> impl Strategy<Value = Injection> {
     let choice = (1_u32.., desc(BodyKind::Dynamic, body_shape())).prop_map(|(weight, body)| Choice { weight, body });
-    let times = (1e-3_f32..1e5, 0_u64..1_000_000_000_000, 1_u32..1_000);
+    let times = (1e-3_f32..1e5, 0_u64..1_000_000_000_000, prop_oneof![1_u32..1_000, Just(Injection::ENDLESS)]);
     (vector(90.0), vector(90.0), times, vector(9.0), vector(9.0), any::<bool>(), vec(choice, 1..4)).prop_map(
         |(p, q, (per_second, start, count), v, w, turned, choices)| Injection {
             volume: Aabb::new(p.min(q), p.max(q)),
@@ -138,12 +138,13 @@ fn injection() -> impl Strategy<Value = Injection> {
     )
 }
 
-/// Name, sentence, seed, gravity, tick rate, tolerances and size of the kill box.
-type Head = (String, String, u64, Vec3, u32, [f32; 3], f32);
+/// Name, sentence, seed, gravity, tick rate, tolerances, size of the kill box and budget.
+type Head = (String, String, u64, Vec3, u32, [f32; 3], f32, (u32, Option<u32>));
 
 fn head() -> impl Strategy<Value = Head> {
     let tolerances = [1.0_f32..1e3, 0.0_f32..1e3, 1e-3_f32..1e3];
-    ("\\PC{1,64}", any::<String>(), any::<u64>(), vector(1e3), 1_u32..=1000, tolerances, 100.0_f32..4e3)
+    let budget = (10_000_u32..10_000_000, option::of(1_u32..10_000_000));
+    ("\\PC{1,64}", any::<String>(), any::<u64>(), vector(1e3), 1_u32..=1000, tolerances, 100.0_f32..4e3, budget)
 }
 
 fn world() -> impl Strategy<Value = World> {
@@ -158,10 +159,12 @@ fn world() -> impl Strategy<Value = World> {
     );
     (head(), layout(), bodies, events).prop_map(
         |(head, layout, (moving, driven, fixed), (joints, injections, script))| {
-            let (name, about, seed, gravity, tick_hz, [speed, latency_ms, frame_ms], reach) = head;
+            let (name, about, seed, gravity, tick_hz, [speed, latency_ms, frame_ms], reach, budget) = head;
             let mut world = World::new(&name);
             world = World { about, seed, gravity, tick_hz, layout, injections, ..world };
             world.tolerances = Tolerances { speed, latency_ms, frame_ms };
+            let (bodies, bodies_per_region) = budget;
+            world.budget = Budget { bodies, bodies_per_region };
             world.kill_box = Aabb::around(Vec3::ZERO, Vec3::splat(reach));
             for (desc, pose, linear, angular) in moving.into_iter().chain(driven) {
                 world.add(desc, pose, Velocity { linear, angular });

@@ -2,14 +2,15 @@
 
 use anyhow::{Context, anyhow, bail};
 use nimbus::gateway::Serves;
-use nimbus::model::{RegionId, Vec3, World};
-use nimbus::node::{AuraConfig, Horizon};
+use nimbus::model::{BUDGET_BODIES_MAX, RegionId, Vec3, World};
+use nimbus::node::Horizon;
 use nimbus::runtime::checkpoints::{Checkpoints, Restored};
 use nimbus::runtime::cluster::{CheckpointPlan, ClusterSetup, Place, StoreSetup};
 use nimbus::runtime::etcd::{Endpoint, EtcdConfig, EtcdLogin, EtcdTls};
+use nimbus::runtime::memory::crowded_start;
 use nimbus::runtime::mesh::{ClusterName, ProcessName, Role};
 use nimbus::runtime::relay::RelayConfig;
-use nimbus::runtime::{QuicPort, Scenes, first_map};
+use nimbus::runtime::{QuicPort, Scenes, first_map_under};
 use nimbus::space::PartitionMap;
 use nimbus::wire::client::ClientRole;
 use serde::Deserialize;
@@ -20,7 +21,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::commands::run::budget_us;
+
 use crate::relay_table::{self, RelayEntry};
+use crate::tolerances_table::TolerancesEntry;
 use crate::worlds;
 
 /// The file as people write it. See `examples/cluster.toml`.
@@ -51,6 +54,10 @@ struct ClusterFile {
     store: Option<PathBuf>,
     etcd: Option<EtcdEntry>,
     relay: Option<RelayEntry>,
+    #[serde(default)]
+    tolerances: TolerancesEntry,
+    #[serde(default)]
+    budget: BudgetEntry,
     access: Option<AccessEntry>,
     coordinator: Vec<ProcessEntry>,
     node: Vec<ProcessEntry>,
@@ -103,6 +110,24 @@ impl From<ServesEntry> for Serves {
 enum QuicEntry {
     Port(u16),
     Word(String),
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BudgetEntry {
+    bodies_per_region: Option<u32>,
+}
+
+impl BudgetEntry {
+    /// Most bodies that the server of a region hosts, if the file says so.
+    fn bodies_per_region(&self) -> anyhow::Result<Option<u32>> {
+        match self.bodies_per_region {
+            Some(bodies) if !(1..=BUDGET_BODIES_MAX).contains(&bodies) => {
+                bail!("`bodies_per_region` is {bodies}; it must be from 1 to {BUDGET_BODIES_MAX}")
+            }
+            said => Ok(said),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -262,16 +287,24 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
         }
         _ => bail!("{}: say either `scene` or `world`", path.display()),
     };
+    let aura = file.tolerances.aura().with_context(|| format!("{}: [tolerances]", path.display()))?;
+    let slowest_permille =
+        file.tolerances.slowest_permille().with_context(|| format!("{}: [tolerances]", path.display()))?;
+    let bodies_per_region = file.budget.bodies_per_region().with_context(|| format!("{}: [budget]", path.display()))?;
+    let checked = aura.with_commits(file.durable && file.node.len() > 1);
     let restored = restore.map(|name| restored(name, checkpoints.as_ref())).transpose()?;
     let (world, map) = match &restored {
         None => {
-            let (map, _) = first_map(&world, 1)?;
+            let (map, _) = first_map_under(&world, 1, &checked)?;
+            if let Some(problem) = bodies_per_region.and_then(|most| crowded_start(&world, &map, most as usize)) {
+                bail!("{}: [budget]: {problem}", path.display());
+            }
             (Arc::new(world), map)
         }
         Some(restored) => {
             let world = restored.checkpoint.world.clone();
             let places: Vec<Vec3> = restored.checkpoint.members().iter().map(|m| m.motion.pose.position).collect();
-            let width_min = Horizon::planned_width_min(&world, &AuraConfig::default());
+            let width_min = Horizon::planned_width_min(&world, &checked);
             (world, PartitionMap::even(&places, regions, width_min)?)
         }
     };
@@ -287,6 +320,8 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
         balance: file.balance,
         budget_us,
         durable: file.durable,
+        aura,
+        slowest_permille,
         experiments: file.experiments,
         world,
         map,
@@ -294,6 +329,7 @@ pub(crate) fn read(path: &Path, keep: Keep, restore: Option<&str>) -> anyhow::Re
         checkpoints,
         restored,
         scenes,
+        bodies_per_region,
         play: None,
     };
     let secret = file.access.as_ref().map(|access| beside(&access.secret));
@@ -409,6 +445,17 @@ mod tests {
         for bad in ["quic = \"on\"", "quic = 70000", "quic = true"] {
             assert!(door(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_budget_of_a_region_is_a_number_of_bodies() {
+        let read = |text: &str| toml::from_str::<BudgetEntry>(text).map_err(anyhow::Error::from)?.bodies_per_region();
+        assert_eq!((read("").unwrap(), read("bodies_per_region = 9").unwrap()), (None, Some(9)));
+        for bad in ["bodies_per_region = 0", "bodies_per_region = 10000001"] {
+            let error = read(bad).unwrap_err().to_string();
+            assert!(error.contains("from 1 to 10000000"), "{error}");
+        }
+        assert!(read("bodies = 9").is_err(), "that is the world's to say");
     }
 
     #[test]

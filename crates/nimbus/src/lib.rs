@@ -76,11 +76,15 @@ extern crate self as nimbus;
 mod cli;
 mod cluster_file;
 mod commands;
+mod concerns;
+mod ending;
 mod exit;
 mod logging;
 mod own_etcd;
 mod own_relay;
 mod relay_table;
+mod server_counts;
+mod tolerances_table;
 mod worlds;
 
 pub use cli::command_line;

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, anyhow, bail};
 use nimbus::gateway::SceneInfo;
-use nimbus::model::{Layout, World, world_file};
+use nimbus::model::world_file::{self, Lines};
+use nimbus::model::{Layout, World};
 use nimbus::runtime::Scenes;
 use nimbus::scenes::{self, SceneParams};
 use std::fs::File;
@@ -43,11 +44,16 @@ pub(crate) fn only(world: &World) -> Scenes {
 
 /// The world of a file.
 pub(crate) fn file(path: &Path) -> anyhow::Result<World> {
+    file_with_lines(path).map(|(world, _)| world)
+}
+
+/// The same, and where in the file its parts are described.
+pub(crate) fn file_with_lines(path: &Path) -> anyhow::Result<(World, Lines)> {
     let opened = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let mut text = String::new();
     let limit = world_file::FILE_BYTES_MAX as u64 + 1;
     opened.take(limit).read_to_string(&mut text).with_context(|| format!("cannot read {}", path.display()))?;
-    world_file::parse(&text, &path.display().to_string()).map_err(|problems| anyhow!("{problems}"))
+    world_file::parse_with_lines(&text, &path.display().to_string()).map_err(|problems| anyhow!("{problems}"))
 }
 
 /// The same world cut for another number of servers, where its layout allows that.

@@ -1,11 +1,13 @@
 //! The binary from outside: exit codes and words.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+#![allow(clippy::disallowed_methods, reason = "real processes take real time")]
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn nimbus(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_nimbus")).args(arguments).output().unwrap()
@@ -124,8 +126,10 @@ fn certificates_are_made_once_and_added_to() {
 
 #[test]
 fn a_world_file_is_checked() {
-    let good = check(0, &["check", examples().join("hello.toml").to_str().unwrap()]);
-    assert!(good.contains("good") && good.contains("`hello`"), "{good}");
+    for (file, name) in [("hello.toml", "`hello`"), ("playground.toml", "`playground`")] {
+        let good = check(0, &["check", examples().join(file).to_str().unwrap()]);
+        assert!(good.contains("good. ") && good.contains(name) && !good.contains("warning"), "{good}");
+    }
     let broken = scratch("broken.toml");
     std::fs::write(&broken, "name = \"x\"\n\n[[bodies]]\nshape = { ball = { radius = -1 } }\ngravty = 3\n").unwrap();
     let path = broken.to_str().unwrap();
@@ -135,6 +139,49 @@ fn a_world_file_is_checked() {
     }
     std::fs::remove_file(&broken).unwrap();
     assert!(check(2, &["check", "/does/not/exist.toml"]).contains("/does/not/exist.toml"));
+}
+
+#[test]
+fn what_will_disappoint_in_a_world_is_said_before_it_runs() {
+    let file = scratch("doubtful.toml");
+    let body = "kind = \"dynamic\"\nshape = { cuboid = { half = [0.5, 0.5, 0.5] } }";
+    let injection = "[[injections]]\nvolume = { min = [-9, 1, -9], max = [9, 9, 9] }\nper_second = 9000\ncount = 300000\n\
+                     [[injections.choices]]\nshape = { ball = { radius = 0.5 } }";
+    let joint = "[[joints]]\na = \"one\"\nb = \"two\"\nkind = \"spherical\"\ncontacts = true";
+    let text = format!(
+        "name = \"doubtful\"\ntick_hz = 30\n[[bodies]]\nname = \"one\"\n{body}\n[[bodies]]\nname = \"two\"\n{body}\n\
+         position = [0.6, 0, 0]\n{joint}\n{injection}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let path = file.to_str().unwrap();
+    let said = check(0, &["check", path]);
+    for part in [
+        "doubtful.toml:1: warning: tolerances cannot hold: frame_ms is 28",
+        "raise tolerances.frame_ms to 56",
+        "doubtful.toml:3: warning: \"one\" and \"two\" start 0.40 m inside each other",
+        "warning: joints[0] has anchors 0.600 m",
+        "warning: injections bring the world to 300002 bodies",
+        "good, with ",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let promise = "warning: `doubtful`: tolerances cannot hold: frame_ms is 28";
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let said = check(2, &["run", path, "--port", &port]);
+    assert!(said.contains(promise), "{said}");
+    let cluster = scratch("doubtful-cluster.toml");
+    let example = std::fs::read_to_string(examples().join("cluster.toml")).unwrap();
+    std::fs::write(&cluster, example.replace("scene = \"showcase\"", &format!("world = \"{path}\""))).unwrap();
+    let said = check(2, &["coordinator", "--config", cluster.to_str().unwrap(), "--name", "coordinator-9"]);
+    assert!(said.contains(promise), "{said}");
+    std::fs::remove_file(&cluster).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    // The scene of the experiments is made for servers that wake more often than once a tick.
+    let said = check(0, &["universe", "--scene", "rain", "--scale", "0.1", "--servers", "2", "--ticks", "5"]);
+    assert!(said.contains("`rain`: tolerances cannot hold: frame_ms is 15"), "{said}");
+    let said = check(0, &["universe", "--scene", "crossing", "--scale", "0.1", "--servers", "2", "--ticks", "5"]);
+    assert!(!said.contains("warning"), "{said}");
 }
 
 #[test]
@@ -210,6 +257,50 @@ fn a_demo_ends_well_when_asked_to() {
     let rest: Vec<String> = lines.map_while(Result::ok).collect();
     assert_eq!(child.wait().unwrap().code(), Some(0), "{rest:?}");
     check(0, &["replay", file.to_str().unwrap()]);
+    std::fs::remove_file(&file).unwrap();
+}
+
+/// So many boxes in one heap that a tick takes seconds, and so does making the world.
+#[test]
+fn a_world_that_is_too_much_ends_soon_after_it_is_asked_to() {
+    let file = scratch("heap.toml");
+    let text = "name = \"heap\"\n[layout]\nkind = \"columns\"\ncount = 2\nwidth = 40.0\n[[bodies]]\n\
+                shape = { cuboid = { half = [0.3, 0.3, 0.3] } }\nposition = [-15.0, 0.3, -15.0]\n\
+                repeat = { count = [40, 60, 40], spacing = [0.6, 0.6, 0.6] }\n";
+    std::fs::write(&file, text).unwrap();
+    for wait_ms in [100, 6_000] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_nimbus"))
+            .args(["run", file.to_str().unwrap(), "--port", "0"])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        let asked = Instant::now();
+        interrupt(&child);
+        child.wait().unwrap();
+        assert!(asked.elapsed() < Duration::from_secs(4), "{:?} after {wait_ms} ms", asked.elapsed());
+    }
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn a_world_beyond_its_budget_is_refused_in_the_same_words_everywhere() {
+    let file = scratch("million.toml");
+    let text = "name = \"million\"\n[[injections]]\nvolume = { min = [-9, 1, -9], max = [9, 9, 9] }\nper_second = 1\n\
+                count = 1_000_000\nchoices = [{ shape = { ball = { radius = 0.5 } } }]\n";
+    std::fs::write(&file, text).unwrap();
+    let path = file.to_str().unwrap();
+    let said = check(2, &["check", path]);
+    for part in ["million.toml:2: injections bring the world to 1000000 bodies", "the budget is 500000", "[budget]"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    for arguments in
+        [&["run", path][..], &["universe", "--world", path], &["record", "--world", path, "--out", "/dev/null"]]
+    {
+        assert_eq!(check(2, arguments), said, "{arguments:?}");
+    }
+    std::fs::write(&file, text.replacen("\n", "\n[budget]\nbodies = 1_000_000\nbodies_per_region = 9\n", 1)).unwrap();
+    assert!(check(0, &["check", path]).contains("good"));
     std::fs::remove_file(&file).unwrap();
 }
 

@@ -1,15 +1,15 @@
 //! Telling neighbours of what is near them. A server announces its bodies to servers of higher rank, who will give way;
 //! a body outside its own region is announced to everybody near it, so that they treat it as a boundary.
 
-use nimbus_model::{Aabb, Extent, Nid, RegionId, Tick, Vec3, World};
-use nimbus_wire::{AURAS_PER_FRAME, Address, Aura, AuraFrame, Content, Frame, Item};
+use nimbus_model::{Aabb, Nid, RegionId, Vec3, World};
+use nimbus_wire::{AURAS_PER_FRAME, Address, Aura, AuraFrame, Content, Frame, Item, PlannedBirth, Strike};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::breach::Factor;
-use crate::horizon::Horizon;
+use crate::horizon::{Horizon, TOUCH_M};
 use crate::node::Node;
 use crate::outbox::REGION_LANE_MAX;
-use crate::scene::{Gap, Scene};
+use crate::scene::{Gap, Scene, strike_of};
 use crate::seam::Sleeper;
 
 /// A body that fell asleep is still announced for so long, in case the word that it lies still is lost; one that woke
@@ -20,7 +20,7 @@ const QUIET_TICKS: u64 = 4;
 
 impl Node {
     /// Works out what every neighbour must know now.
-    pub(crate) fn announce(&mut self, scene: &mut Scene) {
+    pub(crate) fn announce(&mut self, scene: &mut Scene, births: &[(PlannedBirth, Aura)]) {
         self.forget_parted();
         let mut outgoing: BTreeMap<RegionId, Vec<Aura>> = BTreeMap::new();
         let mut rests: BTreeMap<RegionId, Vec<Aura>> = BTreeMap::new();
@@ -31,13 +31,23 @@ impl Node {
             let at = scene.rows[row as usize];
             if at.edge <= far + self.seam.largest_m {
                 let speed = scene.near(self, row).speed;
-                self.targets(at.position, self.seam.largest_m, speed, &mut targets);
+                let anchored = self.seam.anchored.contains(&at.nid);
+                self.targets(at.position, self.seam.largest_m, speed, anchored, &mut targets);
                 wanted.extend(targets.iter().map(|to| (*to, row)));
             }
         }
         // What lies near bodies that others have outside their regions.
-        for aura in scene.auras.iter().filter(|aura| self.outranks_in_any(self.config.region, aura.host)) {
-            scene.own_within(&self.horizon, &aura.extent.bounds, Gap::Within(far), |row| wanted.push((aura.host, row)));
+        for aura in &scene.auras {
+            let bounds = &aura.extent.bounds;
+            if self.outranks_in_any(self.config.region, aura.host) {
+                scene.own_within(&self.horizon, bounds, Gap::Within(far), |row| wanted.push((aura.host, row)));
+            } else if self.map.region_at(bounds.centre()) != aura.host {
+                // Its host must not send it home while something from here is on its way to it.
+                let ticks = 3 * self.horizon.legs + self.horizon.look_ahead();
+                let gap = TOUCH_M + self.horizon.reach(aura.speed, self.horizon.gravity, ticks);
+                let gap = Gap::Soon(gap, ticks);
+                scene.own_within(&self.horizon, bounds, gap, |row| wanted.push((aura.host, row)));
+            }
         }
         wanted.sort_unstable();
         wanted.dedup();
@@ -50,11 +60,11 @@ impl Node {
             for &(_, row) in group {
                 let at = scene.rows[row as usize];
                 let near = scene.near(self, row);
-                let (host, extent, speed) = (self.config.region, near.extent, near.speed);
-                let aura = Aura { nid: at.nid, host, tick: self.now, extent, speed };
+                let anchored = self.seam.anchored.contains(&at.nid);
+                let aura = Aura { anchored, ..near.aura(at.nid, self.config.region, self.now) };
                 let sleeper = if at.asleep { self.seam.sleepers.get(&at.nid) } else { None };
                 let slept = sleeper.map(|sleeper| self.now.since(sleeper.since));
-                if speed > 0.0 || slept.is_none_or(|ticks| ticks < OVERLAP_TICKS) {
+                if aura.speed > 0.0 || slept.is_none_or(|ticks| ticks < OVERLAP_TICKS) {
                     moving.push(aura);
                 }
                 if slept.is_some() && self.seam.told.insert((to, at.nid), self.now).is_none() {
@@ -66,8 +76,7 @@ impl Node {
         self.seam.shown.sort_by_key(|aura| aura.nid);
         self.seam.shown.dedup_by_key(|aura| aura.nid);
         self.announce_parted(&mut outgoing);
-        self.announce_births(&mut outgoing);
-        self.announce_spawns(&mut outgoing);
+        self.announce_births(births, &mut outgoing);
         for (to, auras) in rests {
             self.outbox.push(Address::Region(to), self.now, Item::Rests(auras));
         }
@@ -91,10 +100,11 @@ impl Node {
     }
 
     /// How near to another region a body is announced there, measured from its surface, metres. Two legs more than the
-    /// judgement needs: one lost frame costs nothing, and a further server at a corner is heard in time.
+    /// judgement needs, so that one lost frame costs nothing, and as much again for every server beyond two at a corner.
     pub(crate) fn announced_from(&self) -> f32 {
         let leg = self.horizon.speed * self.horizon.tick_s * self.horizon.legs as f32;
-        self.horizon.depth_m() + 2.0 * leg + self.seam.largest_m
+        let corner = if self.horizon.fixed_m.is_some() { 0 } else { self.seam.corner_max };
+        self.horizon.depth_m() + 2.0 * (1 + corner) as f32 * leg + self.seam.largest_m
     }
 
     /// The same for a body around which nothing is faster than `speed`, where so many servers beyond two meet. Others may
@@ -110,8 +120,9 @@ impl Node {
         reach.min(self.announced_from())
     }
 
-    /// Who must know of a body of this server's that reaches this far from its position and may soon be this fast.
-    pub(crate) fn targets(&self, position: Vec3, radius: f32, speed: f32, out: &mut Vec<RegionId>) {
+    /// Who must know of a body of this server's that reaches this far from its position and may soon be this fast. One
+    /// that cannot move must be known to lower ranks, too.
+    pub(crate) fn targets(&self, position: Vec3, radius: f32, speed: f32, anchored: bool, out: &mut Vec<RegionId>) {
         let reach = Aabb::around(position, Vec3::splat(radius + self.announced_from()));
         self.map.regions_meeting(&reach, out);
         let region = self.config.region;
@@ -128,7 +139,7 @@ impl Node {
         if is_home {
             let within = radius + self.announced_within(speed, corner);
             let is_near = |to: RegionId| map_changes || self.map.distance(to, position) <= within;
-            out.retain(|to| self.outranks_in_any(region, *to) && is_near(*to));
+            out.retain(|to| (anchored || self.outranks_in_any(region, *to)) && is_near(*to));
         } else {
             let near = out.clone();
             let others = near.iter().filter_map(|to| self.seam.foreign.get(to)).flat_map(|foreign| &foreign.others);
@@ -146,32 +157,6 @@ impl Node {
             self.map.regions_meeting(&parted.aura.extent.bounds.grown(self.announced_from()), &mut near);
             for to in near.iter().filter(|to| **to != self.config.region && **to != parted.aura.host) {
                 outgoing.entry(*to).or_default().push(parted.aura);
-            }
-        }
-    }
-
-    /// Bodies that injections will add soon are announced before they exist.
-    fn announce_births(&self, outgoing: &mut BTreeMap<RegionId, Vec<Aura>>) {
-        let world = &self.world;
-        let mut targets = Vec::new();
-        for ahead in 1..=2 * self.horizon.legs {
-            let tick = self.now + ahead;
-            let age = Tick(tick.since(self.loaded_at));
-            for (i, injection) in world.injections.iter().enumerate() {
-                for ordinal in injection.due(age, world.tick_hz) {
-                    let (desc, pose, velocity) = injection.body(world.seed, i, ordinal);
-                    if self.cradle(tick).region_at(pose.position) != self.config.region {
-                        continue;
-                    }
-                    let extent = Extent::of(&desc.shape, &pose, desc.shape.bounds_at(&pose));
-                    self.targets(pose.position, desc.shape.bounding_radius(), self.horizon.speed, &mut targets);
-                    let nid = world.injected_nid(self.era, i, ordinal);
-                    let speed = velocity.linear.length().min(self.horizon.speed);
-                    for to in &targets {
-                        let aura = Aura { nid, host: self.config.region, tick, extent, speed };
-                        outgoing.entry(*to).or_default().push(aura);
-                    }
-                }
             }
         }
     }
@@ -211,7 +196,9 @@ impl Node {
     pub(crate) fn note_sleeper(&mut self, nid: Nid) {
         if let Some(body) = self.physics.view(nid).filter(|_| self.hosted.contains(nid)) {
             let edge = self.map.distance_to_boundary(self.config.region, body.pose.position);
-            let sleeper = Sleeper { extent: body.extent(), edge, since: self.now };
+            // The engine keeps what little spin a body fell asleep with.
+            let (strike, sweeps) = (Strike { speed: 0.0, spin: 0.0, ..strike_of(&body) }, body.sweeps());
+            let sleeper = Sleeper { extent: body.extent(), edge, since: self.now, strike, sweeps };
             self.seam.sleepers.insert(nid, sleeper);
         }
     }
@@ -221,10 +208,29 @@ impl Node {
         let region = self.config.region;
         let neighbours = self.map.neighbours(region);
         let meet = |one: RegionId, two: RegionId| self.map.neighbours(one).iter().any(|n| n.region == two);
+        self.seam.corner_max = self.servers_at_corners().saturating_sub(2) as u64;
         self.seam.cornered = neighbours.iter().any(|one| neighbours.iter().any(|two| meet(one.region, two.region)));
         for sleeper in self.seam.sleepers.values_mut() {
             sleeper.edge = self.map.distance_to_boundary(region, sleeper.extent.bounds.centre());
         }
+    }
+
+    /// Most servers that can meet within the depth of any point. The same on every server.
+    fn servers_at_corners(&self) -> usize {
+        let mut most = 0;
+        let mut servers = Vec::new();
+        // Faces at infinity meet nothing there; any finite coordinate stands for them.
+        let finite = |x: f32| if x.is_finite() { x } else { 0.0 };
+        for leaf in self.map.regions().iter().flat_map(|region| self.map.leaves(*region)) {
+            for i in 0..8 {
+                let pick = |axis: usize| finite(if i >> axis & 1 == 0 { leaf.min[axis] } else { leaf.max[axis] });
+                let corner = Vec3::new(pick(0), pick(1), pick(2));
+                let around = Aabb::around(corner, Vec3::splat(self.horizon.depth_m()));
+                self.map.regions_meeting(&around, &mut servers);
+                most = most.max(servers.len());
+            }
+        }
+        most
     }
 
     /// Says to every neighbour what is near it; also when that is nothing, so that silence means trouble.
@@ -251,7 +257,8 @@ impl Node {
             } else {
                 self.seam.quiet.insert(peer, self.now);
             }
-            let frame = AuraFrame { sent_us: self.clock_us, load: self.seam.load, others, auras };
+            let (load, near_full) = (self.seam.load, self.budget.near_full);
+            let frame = AuraFrame { sent_us: self.clock_us, load, near_full, others, auras };
             out.push(self.frame(Address::Region(peer), Content::Auras(frame)));
         }
     }

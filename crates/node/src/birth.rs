@@ -1,12 +1,11 @@
 //! How bodies come into being: with the world, by injection, by command; and how the world pushes them.
 
-use nimbus_model::{Aabb, Group, Link, Member, Motion, Nid, RegionId, Tick, Vec3, World};
+use nimbus_model::{Group, Link, Member, Motion, Nid, RegionId, Tick, Vec3, World};
 use nimbus_space::PartitionMap;
-use std::collections::BTreeMap;
 
 use crate::config::Policy;
 use crate::event::{Cause, EventKind};
-use crate::horizon::TOUCH_M;
+use crate::first_contacts;
 use crate::node::Node;
 
 /// A partition decides who makes new bodies only this long after it took effect. A server may hear of a partition late,
@@ -37,7 +36,7 @@ impl Node {
                 here.links.extend(linkage.links);
             }
         }
-        self.bear(here, |_| 1);
+        self.bear_within_budget(here);
     }
 
     /// Where each group starts: where its middle is. Under the aura policy, groups that may touch before their servers
@@ -48,49 +47,9 @@ impl Node {
         };
         let mut homes: Vec<RegionId> = linkages.iter().map(|group| self.map.region_at(middle(group))).collect();
         if self.config.policy == Policy::Aura && self.map.regions().len() > 1 {
-            self.bring_neighbours_together(&linkages, &mut homes);
+            first_contacts::bring_together(self, &linkages, &mut homes);
         }
         linkages.into_iter().zip(homes).collect()
-    }
-
-    fn bring_neighbours_together(&self, linkages: &[Group], homes: &mut [RegionId]) {
-        let ticks = 3 * self.horizon.legs;
-        let members = linkages.iter().enumerate().flat_map(|(i, group)| group.members.iter().map(move |m| (i, m)));
-        let mut boxes: Vec<(usize, Aabb)> = members
-            .map(|(i, member)| {
-                let reach = self.horizon.reach(member.motion.velocity.linear.length(), self.horizon.gravity, ticks);
-                let still = member.motion.velocity.linear == Vec3::ZERO;
-                let reach = if still { TOUCH_M } else { TOUCH_M + reach };
-                (i, member.desc.shape.bounds_at(&member.motion.pose).grown(0.5 * reach))
-            })
-            .collect();
-        boxes.sort_by(|one, two| one.1.min.x.total_cmp(&two.1.min.x));
-        let mut leader: Vec<usize> = (0..linkages.len()).collect();
-        fn find(leader: &mut [usize], mut i: usize) -> usize {
-            while leader[i] != i {
-                leader[i] = leader[leader[i]];
-                i = leader[i];
-            }
-            i
-        }
-        for (at, (i, bounds)) in boxes.iter().enumerate() {
-            for (j, other) in boxes[at + 1..].iter().take_while(|(_, other)| other.min.x <= bounds.max.x) {
-                if bounds.meets(other) {
-                    let (one, two) = (find(&mut leader, *i), find(&mut leader, *j));
-                    leader[one.max(two)] = one.min(two);
-                }
-            }
-        }
-        let mut lowest: BTreeMap<usize, RegionId> = BTreeMap::new();
-        for (i, home) in homes.iter().enumerate() {
-            let first = lowest.entry(find(&mut leader, i)).or_insert(*home);
-            if self.outranks(*home, *first) {
-                *first = *home;
-            }
-        }
-        for (i, home) in homes.iter_mut().enumerate() {
-            *home = lowest[&find(&mut leader, i)];
-        }
     }
 
     /// Notes a partition that will decide about births.
@@ -122,14 +81,15 @@ impl Node {
         for (i, injection) in world.injections.iter().enumerate() {
             for ordinal in injection.due(age, world.tick_hz) {
                 let (desc, pose, velocity) = injection.body(world.seed, i, ordinal);
-                if self.cradles[0].region_at(pose.position) == self.config.region {
-                    let nid = world.injected_nid(self.era, i, ordinal);
+                let nid = world.injected_nid(self.era, i, ordinal);
+                if self.cradles[0].region_at(pose.position) == self.config.region && !self.pending.is_passed_on(nid) {
                     let desc = self.shared_desc(desc);
                     group.members.push(Member { nid, desc, motion: Motion::new(pose, velocity) });
                 }
             }
         }
-        self.bear(group, |_| 1);
+        self.bear_within_budget(group);
+        self.pending.forget_passed_on(tick);
     }
 
     /// A body of this server's own making.
@@ -155,8 +115,9 @@ impl Node {
             self.report(nid, epoch, EventKind::Born);
             if self.physics.contains(nid) {
                 self.hosted.insert(nid, epoch);
-                let radius = self.physics.view(nid).map_or(0.0, |body| body.desc.shape.bounding_radius());
-                self.seam.largest_m = self.seam.largest_m.max(radius);
+                if let Some(body) = self.physics.view(nid) {
+                    self.seam.learn(body.desc);
+                }
                 self.tell_hosted(nid, None);
                 if self.sleeps(nid) {
                     // No step will say that it fell asleep.

@@ -1,12 +1,14 @@
 //! Promises that are void for now, watched. The words are those of the wire, so that metrics, reports and viewers use the
 //! same.
 
-use nimbus_model::Nid;
+use nimbus_model::{Nid, Tick};
+use nimbus_wire::Item;
 use nimbus_wire::seams::BREACHES_MAX;
 pub use nimbus_wire::{Breach, Factor};
 
+use crate::config::Planted;
 use crate::node::Node;
-use crate::scene::Scene;
+use crate::scene::{Row, Scene};
 
 /// Most breaches kept for whoever takes them; what comes on top is counted only.
 const KEPT_MAX: usize = 1_024;
@@ -38,6 +40,10 @@ impl Node {
             Factor::Speed => self.world.tolerances.speed,
             Factor::Latency => self.world.tolerances.latency_ms + self.config.aura.skew_ms,
             Factor::FrameTime => self.world.tolerances.frame_ms,
+            Factor::Compute => self.horizon.compute_ms_max(),
+            Factor::Skew => self.config.aura.skew_ms,
+            Factor::Commit => self.horizon.way_ms_max(),
+            Factor::Budget => self.bodies_max() as f32,
             Factor::TimeLost | Factor::ClusterSize | Factor::Silence => 0.0,
         }
     }
@@ -56,21 +62,43 @@ impl Node {
         self.clock_us = now_us;
     }
 
-    /// Judges how long a frame took that was sent at this time.
-    pub(crate) fn time_frame(&mut self, sent_us: u64) {
-        if sent_us > 0 && self.clock_us > 0 {
-            self.measure(Factor::Latency, self.clock_us.saturating_sub(sent_us));
-        }
+    /// True when measured times matter: there are neighbours.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.map.regions().len() > 1 && self.config.planted != Some(Planted::DeafToTimes)
     }
 
-    fn measure(&mut self, factor: Factor, us: u64) {
-        if self.map.regions().len() < 2 {
+    /// Takes note of a time that is beyond its limit.
+    pub(crate) fn measure(&mut self, factor: Factor, us: u64) {
+        if !self.is_measured() {
             return;
         }
         let ms = us as f32 / 1e3;
         // Half a microsecond for what is lost in whole ones.
         if ms > self.limit(factor) + 1e-3 {
             self.inbox.measure(factor, ms);
+        }
+    }
+
+    /// Looks whether a group was under way for longer than a leg. What it was to touch may be past it then.
+    pub(crate) fn time_item(&mut self, said: Tick, item: &Item) {
+        let ticks = self.now.since(said);
+        let Item::Transfer(transfer) = item else { return };
+        if ticks <= self.horizon.promised || !self.is_measured() {
+            return;
+        }
+        // Where words wait for a commit, that is the longer way.
+        let factor = if self.config.durable { Factor::Commit } else { Factor::Latency };
+        let tick_ms = self.horizon.tick_s * 1e3;
+        let ms = |ticks: u64| ticks as f32 * tick_ms;
+        let bodies = transfer.claims.iter().take(4).map(|claim| claim.nid).collect();
+        self.breach(factor, ms(ticks), ms(self.horizon.promised), bodies);
+    }
+
+    /// Looks whether the backup is so far behind that nothing is given away, while bodies of neighbours are near.
+    pub(crate) fn watch_backup(&mut self) {
+        if self.backup_is_silent() && self.is_measured() && self.counters.ghosts > 0 {
+            let behind_ms = self.now.since(self.kept) as f32 * self.horizon.tick_s * 1e3;
+            self.breach(Factor::Commit, behind_ms, self.horizon.way_ms_max(), Vec::new());
         }
     }
 
@@ -81,7 +109,8 @@ impl Node {
         let fast = scene.rows[..scene.own].iter().filter(|row| row.speed > limit * 1.000_1);
         let fast: Vec<(Nid, f32)> = fast
             .filter(|row| self.map.distance_to_boundary(self.config.region, row.position) <= near)
-            .map(|row| (row.nid, row.speed))
+            .map(|row| (row.nid, self.speed_promised(row)))
+            .filter(|(_, speed)| *speed > limit * 1.000_1)
             .collect();
         if !fast.is_empty() {
             let fastest = fast.iter().map(|(_, speed)| *speed).fold(0.0, f32::max);
@@ -96,5 +125,10 @@ impl Node {
         if let Some(longest) = silent.max() {
             self.breach(Factor::Silence, longest as f32, patience as f32, Vec::new());
         }
+    }
+
+    /// The speed of a body that the world's tolerance is about: that of its centre.
+    fn speed_promised(&self, row: &Row) -> f32 {
+        self.physics.view(row.nid).map_or(row.speed, |body| body.velocity.linear.length())
     }
 }

@@ -9,7 +9,9 @@ use nimbus_model::{Group, Keepsake, Member, Nid, Placed, RegionId, Tick, World, 
 use nimbus_physics::{Copied, Pressure};
 use nimbus_space::PartitionMap;
 use nimbus_wire::ask::LaneMarks;
-use nimbus_wire::{Act, Address, Claim, Course, Item, Transfer, decode_group, encode_group};
+use nimbus_wire::{
+    Act, Address, BirthCause, Claim, Course, Deed, Item, PlannedBirth, Transfer, decode_group, encode_group,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -328,10 +330,11 @@ impl Node {
             (Address::Region(to), Item::Transfer(transfer)) => {
                 Some(UnderWay { to, sequence, transfer: transfer.clone() })
             }
-            (Address::Region(to), Item::Deed(deed)) => {
-                let (member, keepsake) = born(&deed.act)?;
-                let claims = vec![Claim { nid: member.nid, body_epoch: 1, restless: false }];
-                let (keepsakes, payload) = (vec![(member.nid, keepsake)], encode_group(&Group::of(vec![member])));
+            (Address::Region(to), item @ (Item::Deed(_) | Item::Birth(_))) => {
+                let (member, keepsake) = self.born(item)?;
+                let claims = vec![Claim { nid: member.nid, body_epoch: 1, restless: 0 }];
+                let keepsakes = keepsake.into_iter().map(|kept| (member.nid, kept)).collect();
+                let payload = encode_group(&Group::of(vec![member]));
                 let transfer = Transfer {
                     tick: self.now,
                     claims,
@@ -345,16 +348,14 @@ impl Node {
             }
             _ => None,
         });
-        let (unborn, theirs): (Vec<Member>, Vec<(Nid, Keepsake)>) = self
-            .unborn()
-            .filter_map(born)
-            .map(|(member, keepsake)| {
-                let nid = member.nid;
-                (member, (nid, keepsake))
-            })
-            .unzip();
+        let mut unborn = Vec::new();
         let mut keepsakes = self.keepsakes.clone();
-        keepsakes.extend(theirs);
+        for birth in self.pending.births() {
+            if let BirthCause::Game(keepsake) = birth.cause {
+                keepsakes.insert(birth.nid, keepsake);
+                unborn.push(Member { nid: birth.nid, desc: birth.desc, motion: birth.motion });
+            }
+        }
         Contribution {
             region: self.region(),
             tick: self.now,
@@ -411,10 +412,23 @@ impl Node {
         node.courses.extend(courses.map(|(nid, course)| (*nid, *course)));
         node
     }
-}
 
-/// The body that an act of a game brings into being, and what the game keeps with it.
-fn born(act: &Act) -> Option<(Member, Keepsake)> {
-    let Act::Birth { nid, desc, motion, keepsake } = act else { return None };
-    Some((Member { nid: *nid, desc: desc.clone(), motion: *motion }, keepsake.clone()))
+    /// The body that an item on a lane brings into being, if the checkpoint has to have it: what injections have yet to
+    /// add is added when the world goes on.
+    fn born(&self, item: &Item) -> Option<(Member, Option<Keepsake>)> {
+        match item {
+            Item::Deed(Deed { act: Act::Birth { nid, desc, motion, keepsake }, .. }) => {
+                Some((Member { nid: *nid, desc: desc.clone(), motion: *motion }, Some(keepsake.clone())))
+            }
+            Item::Birth(PlannedBirth { at, nid, desc, motion, cause }) => {
+                let keepsake = match cause {
+                    BirthCause::World if *at <= self.now => None,
+                    BirthCause::Game(keepsake) => Some(keepsake.clone()),
+                    BirthCause::World | BirthCause::Command(_) => return None,
+                };
+                Some((Member { nid: *nid, desc: desc.clone(), motion: *motion }, keepsake))
+            }
+            _ => None,
+        }
+    }
 }

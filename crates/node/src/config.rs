@@ -75,7 +75,13 @@ pub struct AuraConfig {
     pub compute_ms: f32,
     /// Greatest difference between two servers' clocks, milliseconds.
     pub skew_ms: f32,
-    /// Copies sent of every frame that carries bodies. More than one where frames can be lost.
+    /// Greatest time that a backup takes to store what it is sent, milliseconds.
+    pub store_ms: f32,
+    /// What servers say takes effect only once the speaker's backup has it, and the way of that is part of a leg. A server
+    /// sets it by [`NodeConfig::durable`].
+    pub commits: bool,
+    /// Copies sent of every frame that carries bodies, and of what backups are to keep. More than one where frames can be
+    /// lost.
     pub copies: u8,
     /// A cluster of more bodies stays where it is, with a breach.
     pub cluster_max: usize,
@@ -89,9 +95,33 @@ impl Default for AuraConfig {
             send_every: 1,
             compute_ms: 0.0,
             skew_ms: 0.0,
+            store_ms: 0.0,
+            commits: false,
             copies: 1,
             cluster_max: 4_096,
         }
+    }
+}
+
+impl AuraConfig {
+    /// What real processes are held to unless told otherwise: they take time to compute, their clocks differ, and backups
+    /// take time to store.
+    pub const PROCESSES: AuraConfig = AuraConfig {
+        reach: Reach::Neighbourhood,
+        scale: 1.0,
+        send_every: 1,
+        compute_ms: 4.0,
+        skew_ms: 2.0,
+        store_ms: 2.0,
+        commits: false,
+        copies: 1,
+        cluster_max: 4_096,
+    };
+
+    /// The same where servers have backups, or have none.
+    #[must_use]
+    pub fn with_commits(self, commits: bool) -> AuraConfig {
+        AuraConfig { commits, ..self }
     }
 }
 
@@ -155,11 +185,27 @@ pub enum Planted {
     DeafToStatics,
     /// Gateways are not told of touches that bodies began or ended on their way to this server.
     LateTouches,
+    /// A body that appears beside bodies of another server is made here all the same.
+    BirthsStay,
+    /// Pushes of the world's script take neighbours by surprise.
+    UnannouncedPushes,
+    /// What is too large to move is announced as if it could.
+    NoAnchors,
+    /// A body asleep is drawn to what lies beside it and sent home again, for ever.
+    SleepersTossed,
+    /// The commit leg does not count: a server with a backup looks no further ahead than one without.
+    NoCommitLeg,
+    /// Times that the shell measures are ignored.
+    DeafToTimes,
+    /// A world that is heard of late is loaded as of the tick at which it is, not as of its own.
+    LoadsAtNow,
+    /// Births that do not fit into the budget are forgotten without a word.
+    ForgottenBirths,
 }
 
 impl Planted {
     /// All that break a rule which every simulated run is held to, with the name the command line knows each by.
-    pub const ALL: [(&'static str, Planted); 24] = [
+    pub const ALL: [(&'static str, Planted); 26] = [
         ("forget-on-send", Planted::ForgetOnSend),
         ("no-dedup", Planted::NoDedup),
         ("keep-on-grant", Planted::KeepOnGrant),
@@ -184,6 +230,8 @@ impl Planted {
         ("forgotten-touches", Planted::ForgottenTouches),
         ("deaf-to-statics", Planted::DeafToStatics),
         ("late-touches", Planted::LateTouches),
+        ("loads-at-now", Planted::LoadsAtNow),
+        ("forgotten-births", Planted::ForgottenBirths),
     ];
 }
 
@@ -200,7 +248,7 @@ pub struct NodeConfig {
     pub policy: Policy,
     /// How the aura policy judges.
     pub aura: AuraConfig,
-    /// Most bodies it hosts; a transfer beyond is refused and goes back.
+    /// Most bodies it hosts, unless the world's budget is less: births beyond are refused, transfers go back.
     pub bodies_max: usize,
     /// Most bodies it gives away in one tick, unless one group alone has more.
     pub grants_max: usize,

@@ -1,5 +1,6 @@
 //! What a server counts, for metrics and for people.
 
+use nimbus_wire::Factor;
 use serde::{Deserialize, Serialize};
 
 /// Running totals since the server started; a new world does not reset them, except where noted.
@@ -46,6 +47,8 @@ pub struct Counters {
     pub pulls: u64,
     /// Offers of islands to servers of higher rank.
     pub offers: u64,
+    /// Times that an island stayed because the server where it lies is nearly full.
+    pub islands_kept: u64,
     /// Auras sent to neighbours.
     pub aura_updates: u64,
     /// Bodies announced to neighbours at the last tick.
@@ -57,7 +60,7 @@ pub struct Counters {
     /// Ticks that groups were caught up by.
     pub catch_up_ticks: u64,
     /// Promises that became void, by [`Factor`](crate::Factor).
-    pub breaches: [u64; 6],
+    pub breaches: [u64; Factor::ALL.len()],
     /// Touches that began, as far as they are kept for the shell.
     pub contacts_began: u64,
     /// Touches that ended.
@@ -78,6 +81,10 @@ pub struct Counters {
     pub asks_answered: u64,
     /// Batches of questions whose tick had been run or skipped when it was their turn.
     pub asks_missed: u64,
+    /// Births that another server was left to make, because it has what they would touch.
+    pub births_passed_on: u64,
+    /// Bodies that were due or asked for and not made, because the server's budget was used up.
+    pub births_refused: u64,
     /// Batches of questions that would have taken too long, or found too many others waiting.
     pub asks_too_much: u64,
     /// Statics put into the running world.

@@ -4,6 +4,7 @@
 use nimbus_model::{Nid, Origin, Tick, coding};
 use nimbus_wire::{Address, Content, Frame, Records};
 
+use crate::breach::Factor;
 use crate::config::Planted;
 use crate::inbox::{Gate, Input};
 use crate::node::Node;
@@ -51,7 +52,10 @@ impl Node {
         let heard = match (frame.from, &frame.content) {
             (Address::Backup(region), Content::Kept(kept)) => {
                 let mine = for_me && region == self.config.region && kept.epoch == self.epoch;
-                mine && self.stream.hear(frame.epoch, kept.upto)
+                let heard = mine && self.stream.hear(frame.epoch, kept.upto);
+                let took = self.stream.take_commit_us(self.clock_us);
+                took.into_iter().for_each(|us| self.time_commit(us));
+                heard
             }
             (Address::Backup(region), Content::Commit(commit)) if for_me && region == commit.region => {
                 self.inbox.note_commit(*commit);
@@ -122,10 +126,17 @@ impl Node {
                 self.former_seed = Some(bytes);
             }
         }
+        let overdue = self.stream.overdue_us(self.clock_us);
         let (first, pieces) = self.stream.poll(self.now);
+        if self.clock_us > 0 {
+            self.stream.note_sent(self.clock_us);
+            overdue.into_iter().for_each(|us| self.measure(Factor::Commit, us));
+        }
         let awaiting = self.outbox.lengths().filter(|(_, length, _)| *length > 0).map(|(peer, ..)| peer).collect();
         let records = Records { life: self.stream.life(), first, pieces, awaiting };
-        out.push(self.frame(Address::Backup(self.config.region), Content::Records(records)));
+        let frame = self.frame(Address::Backup(self.config.region), Content::Records(records));
+        // A backup answers each of them, so commits go out as often.
+        out.extend(std::iter::repeat_n(frame, usize::from(self.config.aura.copies.max(1))));
     }
 
     /// Turns the copy that a backup of this life kept into a server of the next epoch. It names what it makes by a

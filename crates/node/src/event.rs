@@ -30,6 +30,8 @@ pub enum EventKind {
     Adopted(RegionId),
     /// A transfer from a region could not be taken; the body goes back.
     Refused(RegionId, Refusal),
+    /// A body was to come into being here and does not: the server's budget is used up. Its id is never used.
+    NotBorn,
 }
 
 /// Something that happened to a body, as one server saw it.

@@ -67,7 +67,7 @@ impl Node {
             }
             let all = [aboard.as_slice(), &together].concat();
             if !batch.is_empty() && (all.len() > BATCH_BODIES || !self.may_grant(to, &all)) {
-                self.part(&mut scene, &std::mem::take(&mut batch), to);
+                self.part(&mut scene, &std::mem::take(&mut batch), to, false);
                 aboard.clear();
             }
             batch.extend(cluster);
@@ -75,7 +75,7 @@ impl Node {
             gone.extend(together);
         }
         if !batch.is_empty() {
-            self.part(&mut scene, &batch, to);
+            self.part(&mut scene, &batch, to, false);
         }
         self.seam.scene = scene;
     }

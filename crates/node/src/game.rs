@@ -37,6 +37,12 @@ pub trait Game: Send + Sync {
         true
     }
 
+    /// Whether the whole world may slow down when a server cannot keep up (time dilation). Without it such a server skips
+    /// ticks, and says so with a breach.
+    fn may_slow_down(&self) -> bool {
+        true
+    }
+
     /// Called for a body at every tick that its server runs.
     fn on_tick(&self, turn: &mut Turn<'_>, body: Nid) {
         let _ = (turn, body);

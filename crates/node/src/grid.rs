@@ -120,12 +120,20 @@ impl Grid {
         greatest
     }
 
-    /// Greatest speed of any row within `range` of a point, at least `least`; `of` tells where a row is and how fast.
-    pub(crate) fn speed_within(&self, point: Vec3, range: f32, least: f32, of: impl Fn(u32) -> (Vec3, f32)) -> f32 {
+    /// Greatest speed that rows within `range` of a point give to something there, at least its own, `least`; `of` tells
+    /// where a row is and what it gives: `most` times its own speed and `most - 1` times `least` at the most.
+    pub(crate) fn speed_within(
+        &self,
+        point: Vec3,
+        range: f32,
+        least: f32,
+        most: f32,
+        of: impl Fn(u32) -> (Vec3, f32),
+    ) -> f32 {
         let mut greatest = least;
         let bounds = Aabb::around(point, Vec3::splat(range));
         self.for_each_cell(cell(bounds.min), cell(bounds.max), |cell| {
-            if cell.speed <= greatest {
+            if most * cell.speed + (most - 1.0) * least <= greatest {
                 return;
             }
             for &(_, row) in &self.entries[cell.start as usize..cell.end as usize] {

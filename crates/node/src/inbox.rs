@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use crate::breach::Factor;
 use crate::config::{Planted, Policy};
+use crate::leg_times::LegTimes;
 use crate::node::Change;
 
 /// Something from outside that takes effect at a tick. The log is made of these.
@@ -50,6 +51,8 @@ pub enum Input {
         /// The worst value since the last tick.
         value: f32,
     },
+    /// The shell measured times that a leg is made of, and these count from now on.
+    Times(LegTimes),
     /// A change of the whole world whose named tick has come.
     Change(Change),
     /// The backup has everything up to a tick.

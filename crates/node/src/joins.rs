@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use crate::config::Policy;
 use crate::node::Node;
+use crate::scene::STRIKE_NONE;
 
 /// Edge of a cell, metres: small bodies have room for some thirty of them on its floor.
 pub(crate) const CELL_M: f32 = 4.0;
@@ -207,7 +208,8 @@ impl Node {
         let speed = linkage.awake.map_or(0.0, |speed| speed.max(AWAKE_SPEED));
         let Linkage { nid, bounds, claim, .. } = *linkage;
         for home in homes.into_iter().filter(|home| *home != self.config.region) {
-            let aura = Aura { nid, host: claim, tick: self.now, extent: Extent::boxed(bounds), speed };
+            let (tick, extent, strike) = (self.now, Extent::boxed(bounds), STRIKE_NONE);
+            let aura = Aura { nid, host: claim, tick, extent, speed, strike, sweeps: false, anchored: false };
             outgoing.entry(home).or_default().push(aura);
         }
     }

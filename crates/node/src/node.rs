@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::announce::largest_of;
 use crate::asked::Asked;
 use crate::breach::{Breach, Factor};
+use crate::budget::BudgetState;
 use crate::config::{NodeConfig, Planted, Policy};
 use crate::contact_events::ContactLog;
 use crate::counters::Counters;
@@ -19,6 +19,7 @@ use crate::event::{Cause, Event, EventKind};
 use crate::freight::GROUP_BYTES_MAX;
 use crate::horizon::Horizon;
 use crate::inbox::{Inbox, Input};
+use crate::leg_times::{LegTimes, Meters};
 use crate::log::TickLog;
 use crate::outbox::Outbox;
 use crate::pending::Pending;
@@ -92,6 +93,9 @@ pub struct Node {
     /// The tick under way, or the last one completed.
     pub(crate) now: Tick,
     pub(crate) loaded_at: Tick,
+    /// See [`Node::applied_at`].
+    #[serde(skip)]
+    pub(crate) applied_at: Tick,
     pub(crate) map: PartitionMap,
     /// The partition that decides about births, and those that will, the oldest first. Never empty.
     pub(crate) cradles: Vec<PartitionMap>,
@@ -139,6 +143,7 @@ pub struct Node {
     pub(crate) outbox: Outbox,
     pub(crate) peer_epochs: BTreeMap<Address, u32>,
     pub(crate) counters: Counters,
+    pub(crate) budget: BudgetState,
     pub(crate) injected: Vec<Arc<BodyDesc>>,
     pub(crate) horizon: Horizon,
     pub(crate) pending: Pending,
@@ -155,6 +160,10 @@ pub struct Node {
     /// Questions for a tick. They change nothing, so no log and no successor has to know of them.
     #[serde(skip)]
     pub(crate) asked: Asked,
+    /// Measured times that the horizon goes by.
+    pub(crate) leg_times: LegTimes,
+    #[serde(skip)]
+    pub(crate) meters: Meters,
     /// The time on the common timeline, as the shell last said it, microseconds.
     #[serde(skip)]
     pub(crate) clock_us: u64,
@@ -197,8 +206,9 @@ impl Node {
     }
 
     /// The same without any bodies.
-    pub(crate) fn empty(config: NodeConfig, world: Arc<World>, era: u16, map: PartitionMap, at: Tick) -> Node {
-        let seam = Seam { largest_m: largest_of(&world), ..Seam::default() };
+    pub(crate) fn empty(mut config: NodeConfig, world: Arc<World>, era: u16, map: PartitionMap, at: Tick) -> Node {
+        config.aura.commits = config.durable && config.planted != Some(Planted::NoCommitLeg);
+        let seam = Seam::of(&world);
         let mut node = Node {
             physics: physics_of(config.contacts || config.game.is_some(), &world, era),
             horizon: Horizon::new(&world, &config.aura),
@@ -209,6 +219,8 @@ impl Node {
             seam,
             scratch: None,
             asked: Asked::default(),
+            leg_times: LegTimes::default(),
+            meters: Meters::default(),
             clock_us: 0,
             woke_us: 0,
             emitted: Tick(0),
@@ -218,6 +230,7 @@ impl Node {
             epoch: 1,
             now: at,
             loaded_at: at,
+            applied_at: at,
             cradles: vec![map.clone()],
             map,
             former: None,
@@ -241,6 +254,7 @@ impl Node {
             outbox: Outbox::default(),
             peer_epochs: BTreeMap::new(),
             counters: Counters::default(),
+            budget: BudgetState::default(),
             injected: Vec::new(),
             kept: at,
             group_bytes_max: GROUP_BYTES_MAX,
@@ -320,6 +334,7 @@ impl Node {
             inputs.extend(self.watchers_input());
         }
         inputs.extend(self.kept_input());
+        inputs.extend(self.times_input());
         self.run(tick, &inputs, probe);
         self.record(tick, &inputs);
         if self.config.planted == Some(Planted::UnloggedOrder) {
@@ -380,7 +395,11 @@ impl Node {
                 Input::Gateways(gateways) => self.follow_gateways(gateways),
                 Input::Listeners(listeners) => self.follow_listeners(listeners),
                 Input::Ack { from, upto } => self.take_ack(*from, *upto),
-                Input::Item { from, item, .. } => self.take_item(*from, item.clone()),
+                Input::Item { from, item, said, .. } => {
+                    self.time_item(*said, item);
+                    self.take_item(*from, item.clone());
+                }
+                Input::Times(times) => self.go_by(*times),
                 Input::Auras { from, tick, frame } => self.seam.hear(*from, *tick, self.now, frame),
                 Input::Measured { factor, value } => self.breach_measured(*factor, *value),
             }
@@ -394,6 +413,8 @@ impl Node {
         self.play_turn();
         self.obey(inputs);
         self.link_up();
+        self.watch_backup();
+        self.watch_budget();
         self.apply_policy();
         self.tell_untold();
         self.release_contacts();
@@ -433,10 +454,12 @@ impl Node {
     }
 
     fn make(&mut self, change: &Change) {
+        self.applied_at = self.now;
         match change {
             Change::Map(map) => {
                 if map.epoch() > self.map.epoch() {
                     self.change_map(map);
+                    self.fit_horizon();
                     self.expect_births(map);
                     self.suspect_everyone();
                     self.follow_map();
@@ -447,13 +470,14 @@ impl Node {
             Change::Load { at, era, world, map } => {
                 self.world = world.clone();
                 self.era = *era;
-                self.loaded_at = *at;
+                self.loaded_at = if self.config.planted == Some(Planted::LoadsAtNow) { self.now } else { *at };
                 self.map = map.clone();
                 self.cradles = vec![map.clone()];
                 self.former = None;
                 self.physics = physics_of(self.wants_contacts(), world, *era);
                 self.horizon = Horizon::new(world, &self.config.aura);
-                self.seam = Seam { largest_m: largest_of(world), ..Seam::default() };
+                self.leg_times = LegTimes::default();
+                self.seam = Seam::of(world);
                 self.scratch = None;
                 self.asked = Asked::default();
                 self.pending = Pending::default();
@@ -469,6 +493,7 @@ impl Node {
                 self.outside.clear();
                 self.moved.clear();
                 self.untold.clear();
+                self.budget = BudgetState::default();
                 self.injected.clear();
                 self.inbox.clear();
                 self.outbox = Outbox::default();
@@ -506,6 +531,7 @@ impl Node {
             (Address::Region(region), Item::Seek(nid)) => self.answer_seek(region, nid),
             (Address::Region(region), Item::Found(nid)) => self.note_found(region, nid),
             (Address::Region(_), Item::Deed(deed)) => self.see_to(deed),
+            (Address::Region(_), Item::Birth(birth)) => self.take_birth(birth),
             (_, Item::Order(order)) => self.carry_out(order),
             _ => self.counters.frames_void += 1,
         }
@@ -629,6 +655,12 @@ impl Node {
         self.loaded_at
     }
 
+    /// The last tick at which it made a change of the whole world; a server from a snapshot says that of the snapshot. A
+    /// change that it hears of late is made later than the change's own tick.
+    pub fn applied_at(&self) -> Tick {
+        self.applied_at
+    }
+
     /// The world it runs.
     pub fn world(&self) -> &Arc<World> {
         &self.world
@@ -665,6 +697,15 @@ impl Node {
             .iter()
             .map(|claim| (claim.nid, claim.body_epoch))
         })
+    }
+
+    /// Bodies that will appear: here, or at a server that was asked to make them and has not acknowledged it.
+    pub fn unborn(&self) -> impl Iterator<Item = Nid> {
+        let passed_on = self.outbox.unacknowledged().filter_map(|(_, item)| match item {
+            Item::Birth(birth) => Some(birth.nid),
+            _ => None,
+        });
+        passed_on.chain(self.pending.births().into_iter().map(|birth| birth.nid))
     }
 
     /// Every queue that something outside can make grow: for whom, how long, and when its oldest item was said.

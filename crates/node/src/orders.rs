@@ -27,7 +27,7 @@ impl Node {
             Some(to) => self.pass_on(order, to),
             None => {
                 let refused = match &order.command {
-                    Command::Spawn { desc, motion } => self.spawn_refusal(desc, motion),
+                    Command::Spawn { desc, motion } => self.spawn_refusal(desc, motion, &[]),
                     _ => None,
                 };
                 if let Some(reason) = refused {
@@ -76,16 +76,24 @@ impl Node {
         self.departed.get(&nid).map(|(to, _)| *to)
     }
 
-    /// Why a body cannot appear here, if it cannot.
-    fn spawn_refusal(&self, desc: &BodyDesc, motion: &Motion) -> Option<String> {
-        let full = || "this server hosts as many bodies as it may".to_owned();
+    /// Why a body cannot appear here, if it cannot. One that does not fit is counted, and reported if it has a name.
+    fn spawn_refusal(&mut self, desc: &BodyDesc, motion: &Motion, named: &[Nid]) -> Option<String> {
         let problem = self.world.spawn_problem(desc, motion);
-        problem.or_else(|| (self.hosted.len() >= self.config.bodies_max).then(full))
+        if problem.is_some() {
+            return problem;
+        }
+        let refused = self.budget_refusal();
+        match named {
+            _ if refused.is_none() => {}
+            [] => self.count_refused_births(1, &[]),
+            named => self.refuse_births(named),
+        }
+        refused
     }
 
     /// Makes a body that was asked for.
     pub(crate) fn spawn(&mut self, nid: Nid, desc: Arc<BodyDesc>, motion: Motion) -> Outcome {
-        if let Some(reason) = self.spawn_refusal(&desc, &motion) {
+        if let Some(reason) = self.spawn_refusal(&desc, &motion, &[nid]) {
             return Outcome::Refused(reason);
         }
         self.bear(Group::single(nid, desc, motion), |_| 1);

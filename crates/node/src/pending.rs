@@ -1,13 +1,12 @@
 //! Commands near a seam. A body that appears or is pushed there takes its neighbours by surprise, so the command takes
 //! effect only when everybody near has had the time to hear of it.
 
-use nimbus_model::{BodyDesc, Extent, Motion, Nid, RegionId, Tick, Vec3};
-use nimbus_wire::{Act, Aura, Command, CommandRef, Deed, Order};
+use nimbus_model::{Nid, Tick, Vec3, World};
+use nimbus_wire::{Act, BirthCause, Command, Deed, Order, PlannedBirth};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use crate::config::Policy;
+use crate::config::{Planted, Policy};
 use crate::node::Node;
 
 /// Most commands that wait near the seams of one server.
@@ -16,8 +15,8 @@ const PENDING_MAX: usize = 4_096;
 /// A command that waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Waiting {
-    /// A body that will appear, and who asked for it.
-    Spawn { nid: Nid, desc: Arc<BodyDesc>, motion: Motion, by: CommandRef },
+    /// A body that will appear.
+    Birth(PlannedBirth),
     /// A push to come, or another change of how a body moves.
     Push(Order),
     /// What a game does.
@@ -28,13 +27,51 @@ enum Waiting {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     waiting: Vec<(Tick, Waiting)>,
+    /// Injected bodies that another server will make, and when.
+    passed_on: BTreeMap<Nid, Tick>,
+}
+
+impl Pending {
+    /// Bodies that will appear here, other than by injections.
+    pub(crate) fn births(&self) -> Vec<PlannedBirth> {
+        let waiting = self.waiting.iter();
+        waiting
+            .filter_map(|(_, waiting)| if let Waiting::Birth(birth) = waiting { Some(birth.clone()) } else { None })
+            .collect()
+    }
+
+    /// True for an injected body that another server will make, or has made lately.
+    pub(crate) fn is_passed_on(&self, nid: Nid) -> bool {
+        self.passed_on.contains_key(&nid)
+    }
+
+    /// Another server will make a body.
+    pub(crate) fn pass_on(&mut self, birth: &PlannedBirth) {
+        self.waiting.retain(|(_, waiting)| !matches!(waiting, Waiting::Birth(waits) if waits.nid == birth.nid));
+        if birth.cause == BirthCause::World {
+            self.passed_on.insert(birth.nid, birth.at);
+        }
+    }
+
+    /// This server will make a body.
+    pub(crate) fn expect_birth(&mut self, birth: PlannedBirth) {
+        self.waiting.push((birth.at, Waiting::Birth(birth)));
+    }
+
+    /// Forgets births whose tick has passed.
+    pub(crate) fn forget_passed_on(&mut self, before: Tick) {
+        self.passed_on.retain(|_, at| *at >= before);
+    }
 }
 
 impl Node {
     /// True when something that happens here must be known elsewhere first.
     fn is_near_seam(&self, position: Vec3) -> bool {
         let near = self.announced_from() + 2.0 * self.seam.largest_m;
-        self.config.policy == Policy::Aura && self.map.regions().len() > 1 && self.distance_to_edge(position) <= near
+        let beside_guests = self.seam.guests.is_some_and(|bounds| bounds.holds(position));
+        self.config.policy == Policy::Aura
+            && self.map.regions().len() > 1
+            && (self.distance_to_edge(position) <= near || beside_guests)
     }
 
     /// Keeps a command for later if it must wait. A spawn must have been found good.
@@ -52,13 +89,15 @@ impl Node {
         }
         let waiting = match &order.command {
             Command::Spawn { desc, motion } => {
-                self.seam.largest_m = self.seam.largest_m.max(desc.shape.bounding_radius());
-                Waiting::Spawn { nid: self.next_nid(), desc: desc.clone(), motion: *motion, by: order.by }
+                self.seam.learn(desc);
+                let (at, nid) = (self.now + self.notice_ticks(), self.next_nid());
+                let (desc, cause) = (desc.clone(), BirthCause::Command(order.by));
+                Waiting::Birth(PlannedBirth { at, nid, desc, motion: *motion, cause })
             }
             _ => Waiting::Push(order.clone()),
         };
         self.counters.orders_delayed += 1;
-        self.pending.waiting.push((self.now + 2 * self.horizon.legs, waiting));
+        self.pending.waiting.push((self.now + self.notice_ticks(), waiting));
         true
     }
 
@@ -67,7 +106,7 @@ impl Node {
     pub(crate) fn defer_deed(&mut self, deed: Deed) -> Option<Deed> {
         let (position, birth) = match &deed.act {
             Act::Birth { desc, motion, .. } => {
-                self.seam.largest_m = self.seam.largest_m.max(desc.shape.bounding_radius());
+                self.seam.learn(desc);
                 (Some(motion.pose.position), true)
             }
             Act::Push { nid, .. } | Act::Velocity { nid, .. } => {
@@ -83,17 +122,15 @@ impl Node {
         if full || !(near || birth) {
             return Some(deed);
         }
-        let wait = if near { 2 * self.horizon.legs } else { 1 };
-        self.pending.waiting.push((self.now + wait, Waiting::Deed(deed)));
+        let at = self.now + if near { self.notice_ticks() } else { 1 };
+        let waiting = match deed.act {
+            Act::Birth { nid, desc, motion, keepsake } => {
+                Waiting::Birth(PlannedBirth { at, nid, desc, motion, cause: BirthCause::Game(keepsake) })
+            }
+            Act::Push { .. } | Act::Velocity { .. } => Waiting::Deed(deed),
+        };
+        self.pending.waiting.push((at, waiting));
         None
-    }
-
-    /// Bodies of a game that are to appear here.
-    pub(crate) fn unborn(&self) -> impl Iterator<Item = &Act> {
-        self.pending.waiting.iter().filter_map(|(_, waiting)| match waiting {
-            Waiting::Deed(Deed { act: act @ Act::Birth { .. }, .. }) => Some(act),
-            _ => None,
-        })
     }
 
     /// Carries out what has waited long enough.
@@ -104,10 +141,7 @@ impl Node {
         let due: Vec<(Tick, Waiting)> = due;
         for (_, waiting) in due {
             match waiting {
-                Waiting::Spawn { nid, desc, motion, by } => {
-                    let outcome = self.spawn(nid, desc, motion);
-                    self.reply(by, outcome);
-                }
+                Waiting::Birth(birth) => self.give_birth(birth),
                 Waiting::Push(order) => self.carry_out_now(order),
                 Waiting::Deed(deed) => self.act(deed),
             }
@@ -146,23 +180,23 @@ impl Node {
             let known: &mut f32 = speeds.entry(nid).or_default();
             *known = known.max(speed.min(self.world.speed_max()));
         }
+        self.expect_scripted(&mut speeds);
         speeds
     }
 
-    /// Announces bodies that will appear.
-    pub(crate) fn announce_spawns(&self, outgoing: &mut BTreeMap<RegionId, Vec<Aura>>) {
-        let mut targets = Vec::new();
-        for (at, waiting) in &self.pending.waiting {
-            if let Waiting::Spawn { nid, desc, motion, .. }
-            | Waiting::Deed(Deed { act: Act::Birth { nid, desc, motion, .. }, .. }) = waiting
-            {
-                self.targets(motion.pose.position, desc.shape.bounding_radius(), self.horizon.speed, &mut targets);
-                let speed = motion.velocity.linear.length();
-                let extent = Extent::of(&desc.shape, &motion.pose, desc.shape.bounds_at(&motion.pose));
-                for to in &targets {
-                    let aura = Aura { nid: *nid, host: self.config.region, tick: *at, extent, speed };
-                    outgoing.entry(*to).or_default().push(aura);
-                }
+    /// The same for the pushes of the world's script that are so near.
+    fn expect_scripted(&self, speeds: &mut BTreeMap<Nid, f32>) {
+        if self.world.script.is_empty() || self.config.planted == Some(Planted::UnannouncedPushes) {
+            return;
+        }
+        for ahead in 1..=self.notice_ticks() {
+            for push in self.world.pushes_at(self.now + ahead, self.loaded_at) {
+                let nid = World::nid(self.era, push.body);
+                let Some(body) = self.physics.view(nid).filter(|_| self.hosted.contains(nid)) else { continue };
+                let turns = body.desc.shape.turning_speed(body.pose.rotation, body.velocity.angular + push.angular);
+                let speed = (body.velocity.linear + push.linear).length() + turns;
+                let known: &mut f32 = speeds.entry(nid).or_default();
+                *known = known.max(speed);
             }
         }
     }

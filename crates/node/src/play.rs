@@ -208,14 +208,8 @@ impl Node {
     /// Does what has waited, or passes it on to where the body has gone since.
     pub(crate) fn act(&mut self, deed: Deed) {
         match deed.act {
-            Act::Birth { nid, desc, motion, keepsake } => {
-                let known = self.hosted.contains(nid) || self.departed.contains_key(&nid);
-                if known || self.spawn(nid, desc, motion) != Outcome::Done(nid) {
-                    self.counters.deeds_lost += 1;
-                } else {
-                    self.keepsakes.insert(nid, keepsake);
-                }
-            }
+            // A birth always waits for its tick.
+            Act::Birth { .. } => self.counters.deeds_lost += 1,
             Act::Push { nid, .. } | Act::Velocity { nid, .. } if !self.hosted.contains(nid) => {
                 match self.left_for(nid) {
                     Some(to) => self.pass_deed_on(deed, to),

@@ -18,11 +18,15 @@ impl Node {
     fn apply_auras(&mut self) {
         let mut scene = std::mem::take(&mut self.seam.scene);
         scene.survey(self, false);
+        self.seam.guests = scene.guests();
         self.seam.clusters.clear();
         self.watch_tolerances(&scene);
+        self.find_anchored(&mut scene);
         let gone = self.pull(&mut scene);
+        let births = self.planned_births();
+        let births = self.pass_births_on(&scene, births);
         self.traverse(&mut scene, &gone);
-        self.announce(&mut scene);
+        self.announce(&mut scene, &births);
         self.seam.scene = scene;
     }
 }

@@ -13,26 +13,34 @@ use crate::node::Node;
 use crate::scene::{Gap, Scene};
 use crate::seam::{Parted, Seam};
 
-/// More servers than two can meet in one point by this many: eight octants.
-const CORNER_MAX: u64 = 6;
+/// Where a body is drawn.
+#[derive(Clone, Copy, Debug)]
+struct Pull {
+    to: RegionId,
+    /// What draws it cannot move.
+    anchored: bool,
+}
 
 impl Node {
     /// Gives away every cluster that may soon touch a body of a server of lower rank. Returns what is gone.
     pub(crate) fn pull(&mut self, scene: &mut Scene) -> BTreeSet<Nid> {
-        let mut hits: BTreeMap<u32, RegionId> = BTreeMap::new();
+        let mut hits: BTreeMap<u32, Pull> = BTreeMap::new();
         let auras = std::mem::take(&mut scene.auras);
         let mut found = Vec::new();
         let caution = self.caution();
         for aura in auras.iter().filter(|aura| self.pulls(aura)) {
             found.clear();
-            scene
-                .own_within(&self.horizon, &aura.extent.bounds, self.pulling_gap(aura, caution), |row| found.push(row));
+            scene.own_within(&self.horizon, &aura.extent.bounds, self.pulling_gap(scene, aura, caution), |row| {
+                found.push(row)
+            });
+            let pull = Pull { to: aura.host, anchored: aura.anchored };
             for &row in &found {
-                if hits.get(&row).is_some_and(|host| !self.outranks(aura.host, *host)) {
+                let weaker = hits.get(&row).is_some_and(|known| !self.prevails(pull, *known));
+                if weaker || self.seam.anchored.contains(&scene.rows[row as usize].nid) {
                     continue;
                 }
                 if scene.may_touch(self, aura, row, caution) {
-                    hits.insert(row, aura.host);
+                    hits.insert(row, pull);
                 }
             }
         }
@@ -40,7 +48,7 @@ impl Node {
 
         let mut gone: BTreeSet<Nid> = BTreeSet::new();
         let mut done: BTreeSet<u32> = BTreeSet::new();
-        let mut batches: BTreeMap<RegionId, Vec<Vec<u32>>> = BTreeMap::new();
+        let mut batches: BTreeMap<(RegionId, bool), Vec<Vec<u32>>> = BTreeMap::new();
         for &hit in hits.keys() {
             if done.contains(&hit) {
                 continue;
@@ -50,21 +58,21 @@ impl Node {
             };
             done.extend(&cluster);
             self.show_cluster(scene, &cluster);
-            let hosts = cluster.iter().filter_map(|row| hits.get(row)).copied();
-            let Some(to) = hosts.reduce(|one, two| if self.outranks(one, two) { one } else { two }) else { continue };
+            let pulls = cluster.iter().filter_map(|row| hits.get(row)).copied();
+            let Some(pull) = pulls.reduce(|one, two| if self.prevails(one, two) { one } else { two }) else { continue };
             if cluster.len() > self.config.aura.cluster_max {
                 let bodies = cluster.iter().take(4).map(|row| scene.rows[*row as usize].nid).collect();
                 let (size, limit) = (cluster.len() as f32, self.config.aura.cluster_max as f32);
                 self.breach(Factor::ClusterSize, size, limit, bodies);
                 continue;
             }
-            batches.entry(to).or_default().push(cluster);
+            batches.entry((pull.to, pull.anchored)).or_default().push(cluster);
         }
-        for (to, clusters) in batches {
+        for ((to, anchored), clusters) in batches {
             for cluster in clusters {
                 let nids: Vec<Nid> = cluster.iter().map(|row| scene.rows[*row as usize].nid).collect();
                 if self.may_grant(to, &nids) {
-                    self.part(scene, &cluster, to);
+                    self.part(scene, &cluster, to, anchored);
                     gone.extend(nids);
                 } else {
                     self.put_off(&nids);
@@ -74,11 +82,14 @@ impl Node {
         gone
     }
 
+    /// True when the first of two pulls decides: what cannot move comes before what can, then the lower rank.
+    fn prevails(&self, one: Pull, two: Pull) -> bool {
+        if one.anchored == two.anchored { self.outranks(one.to, two.to) } else { one.anchored }
+    }
+
     /// How near a body must be to an aura for [`Scene::may_touch`] to be asked, with the same `more` ticks.
-    pub(crate) fn pulling_gap(&self, aura: &Aura, more: u64) -> Gap {
-        let most = self.map.regions().len().saturating_sub(2) as u64;
-        let corners = if self.seam.cornered { CORNER_MAX.min(most) * self.horizon.legs } else { 0 };
-        let ticks = self.horizon.look_ahead() + corners + more;
+    pub(crate) fn pulling_gap(&self, scene: &Scene, aura: &Aura, more: u64) -> Gap {
+        let ticks = scene.look_ahead_max(self) + more;
         let reach = self.horizon.reach(aura.speed, self.horizon.gravity, Seam::age(self.now, aura) + ticks);
         self.horizon.fixed_m.map_or(Gap::Soon(TOUCH_M + reach, ticks), |aura| Gap::Within(TOUCH_M + aura))
     }
@@ -101,23 +112,25 @@ impl Node {
     /// True when an aura draws bodies away from here.
     fn pulls(&self, aura: &Aura) -> bool {
         let deaf = self.config.planted == Some(Planted::DeafToAuras);
-        let drawn = self.outranks(aura.host, self.config.region) && !self.is_held_back(aura.host) && !deaf;
+        let lower = self.outranks(aura.host, self.config.region) && !self.is_held_back(aura.host);
+        let drawn = !deaf && (lower || aura.anchored && !self.ranks_change());
         drawn || (self.config.planted == Some(Planted::NoRanks) && aura.host != self.config.region)
     }
 
     /// A body and everything here that it may touch within some ticks, directly or through others, and whatever joints
     /// hold to any of them; sorted. `None` when it may reach what was left out of the scene.
     pub(crate) fn cluster(&self, scene: &mut Scene, start: u32, ticks: u64) -> Option<Vec<u32>> {
-        self.cluster_while(scene, start, ticks, |_| true).ok()
+        self.cluster_while(scene, start, ticks, 0.0, |_| true).ok()
     }
 
-    /// The same, as long as every member is `fit`. Otherwise those found so far, who all belong to one cluster that is
-    /// unfit or may reach what was left out.
+    /// The same, as long as every member is `fit`, where also what lies still may gain `gain` m/s2. Otherwise those found
+    /// so far, who all belong to one cluster that is unfit or may reach what was left out.
     pub(crate) fn cluster_while(
         &self,
         scene: &mut Scene,
         start: u32,
         ticks: u64,
+        gain: f32,
         fit: impl Fn(Nid) -> bool,
     ) -> Result<Vec<u32>, Vec<u32>> {
         scene.search();
@@ -132,12 +145,13 @@ impl Node {
                 return Err(members);
             }
             let near = scene.near(self, row);
-            let own = TOUCH_M + self.horizon.reach(near.speed, near.gain, ticks);
+            let reach = |speed: f32, gain: f32| self.horizon.reach(speed, gain, ticks + u64::from(scene.sweeps()));
+            let own = TOUCH_M + reach(near.speed, near.gain.max(gain)) + reach(0.0, gain);
             let gap = self.horizon.fixed_m.map_or(Gap::Soon(own, ticks), |aura| Gap::Within(TOUCH_M + 2.0 * aura));
             found.clear();
             scene.own_within(&self.horizon, &near.extent.bounds, gap, |other| found.push(other));
             for &other in &found {
-                if scene.belong_together(self, row, other, ticks) && scene.is_new(other) {
+                if scene.belong_together(self, row, other, ticks, gain) && scene.is_new(other) {
                     members.push(other);
                 }
             }
@@ -153,13 +167,14 @@ impl Node {
         Ok(members)
     }
 
-    /// Gives a cluster away and goes on knowing it as an aura of its new host, until that one speaks of it.
-    pub(crate) fn part(&mut self, scene: &mut Scene, cluster: &[u32], to: RegionId) {
+    /// Gives a cluster away and goes on knowing it as an aura of its new host, until that one speaks of it; `anchored`
+    /// when it goes to what cannot move.
+    pub(crate) fn part(&mut self, scene: &mut Scene, cluster: &[u32], to: RegionId, anchored: bool) {
         let mut nids = Vec::with_capacity(cluster.len());
         for &row in cluster {
             let near = scene.near(self, row);
             let nid = scene.rows[row as usize].nid;
-            let aura = Aura { nid, host: to, tick: self.now, extent: near.extent, speed: near.speed };
+            let aura = Aura { anchored, ..near.aura(nid, to, self.now) };
             self.seam.parted.insert(nid, Parted { aura, arrived: None });
             nids.push(nid);
         }

@@ -26,7 +26,7 @@ impl Node {
     /// By how many ticks more than usual a pull looks ahead, because some may have to wait soon.
     pub(crate) fn caution(&self) -> u64 {
         let legs = self.horizon.legs;
-        if self.ranks_change() && self.now < self.map.effective() + legs { legs } else { 0 }
+        if self.ranks_change() && self.now < self.map.effective() + self.horizon.promised { legs } else { 0 }
     }
 
     /// True while nothing may be given to a region, because it gave way until now and will not any more.
@@ -40,6 +40,12 @@ impl Node {
     pub(crate) fn ranks_change(&self) -> bool {
         self.now < self.new_order_from()
             && self.former.as_ref().is_some_and(|former| former.order() != self.map.order())
+    }
+
+    /// True when another order was in force a moment ago, or is announced.
+    pub(crate) fn order_changes(&self) -> bool {
+        let order = self.map.order();
+        self.next_maps().chain(&self.former).any(|map| map.order() != order)
     }
 
     /// Puts another partition into force. The order that pulls go by stays the former one for now.
@@ -68,7 +74,7 @@ impl Node {
     }
 
     fn new_order_from(&self) -> nimbus_model::Tick {
-        self.map.effective() + 2 * self.horizon.legs
+        self.map.effective() + 2 * self.horizon.promised
     }
 }
 

@@ -18,6 +18,8 @@ const REPEATED_BYTES: usize = 2 << 10;
 const FRAME_BYTES: usize = 256 << 10;
 /// Bytes that may be under way.
 const WINDOW_BYTES: usize = 1 << 20;
+/// Most frames whose time is taken at once.
+const TIMES_MAX: usize = 64;
 /// Bytes of a snapshot that go with each tick, at the least.
 const TRICKLE_BYTES: usize = 8 << 10;
 /// A snapshot is spread over this many ticks at the most, as far as the size of pieces allows.
@@ -58,6 +60,9 @@ pub(crate) struct RecordStream {
     polled: Tick,
     still: u64,
     patience: u64,
+    /// Until which piece, and when, something was sent for the first time that is not known to be kept: microseconds of the
+    /// shell's clock.
+    times: VecDeque<(u64, u64)>,
     /// The last tick that is kept.
     kept: Tick,
     era: u16,
@@ -111,6 +116,29 @@ impl RecordStream {
             self.release_marks();
         }
         true
+    }
+
+    /// What was just polled is sent now, by the shell's clock.
+    pub(crate) fn note_sent(&mut self, now_us: u64) {
+        let timed = self.times.back().map_or(0, |(piece, _)| *piece);
+        if self.sent > timed && !self.queue.is_empty() && self.times.len() < TIMES_MAX {
+            self.times.push_back((self.sent, now_us));
+        }
+    }
+
+    /// How long that took of which the backup has just said that it has it, microseconds.
+    pub(crate) fn take_commit_us(&mut self, now_us: u64) -> Option<u64> {
+        let kept_upto = self.last - self.queue.len() as u64;
+        let mut longest = None;
+        while let Some((_, sent_us)) = self.times.pop_front_if(|(piece, _)| *piece <= kept_upto) {
+            longest = longest.max(Some(now_us.saturating_sub(sent_us)));
+        }
+        longest
+    }
+
+    /// For how long the oldest has been on its way that the backup is not known to have, microseconds.
+    pub(crate) fn overdue_us(&self, now_us: u64) -> Option<u64> {
+        self.times.front().map(|(_, sent_us)| now_us.saturating_sub(*sent_us))
     }
 
     /// True once when the backup needs everything.
@@ -248,6 +276,7 @@ impl RecordStream {
     fn drop_queue(&mut self) {
         self.trickle.clear();
         self.queue.clear();
+        self.times.clear();
         (self.queue_bytes, self.seed_pieces, self.seed_bytes) = (0, 0, 0);
         self.sent = self.last;
         self.next = self.last + 1;

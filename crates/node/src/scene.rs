@@ -1,13 +1,26 @@
 //! Everything near at one tick: own bodies and known auras in one grid, and what each may reach.
 
-use nimbus_model::{Aabb, Extent, Nid, Shape, Vec3};
-use nimbus_wire::Aura;
-use std::collections::BTreeMap;
+use nimbus_model::{Aabb, Extent, Nid, RegionId, Shape, Tick, Vec3, Velocity};
+use nimbus_physics::BodyView;
+use nimbus_wire::{Aura, StateUpdate, Strike};
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::config::Planted;
 use crate::grid::{CELL_M, Grid};
 use crate::horizon::{Horizon, TOUCH_M};
 use crate::node::Node;
 use crate::seam::{Seam, Sleeper};
+use crate::strike::{Striker, Struck, speed_after};
+
+/// A body turned by servers of so many relays is as good as anywhere: more than this are not counted.
+const RELAYS_MAX: usize = 6;
+
+/// In a strike by spin alone only a part of the striker's mass counts: at the end of a rod a quarter, at the rim of a disk
+/// a third. Compounds may have all of it there.
+const TIP_SHARE: f32 = 0.34;
+
+/// Spin that adds less than this to the speed of any body, m/s, is counted as that of the largest body.
+const CALM_SPIN_M_S: f32 = 0.05;
 
 /// A cluster that comes this close to what was left out has it looked at again, with everything. Metres.
 const MARGIN_M: f32 = 6.0;
@@ -20,8 +33,9 @@ const CALM_M_S: f32 = 0.5;
 pub(crate) struct Row {
     pub(crate) nid: Nid,
     pub(crate) position: Vec3,
-    /// Speed of its centre, m/s.
+    /// Greatest speed of any point of it, of whatever joints hold to it, and what waiting pushes will make of it, m/s.
     pub(crate) speed: f32,
+    pub(crate) strike: Strike,
     /// How far its position is from every other region, metres; zero outside the own one.
     pub(crate) edge: f32,
     pub(crate) asleep: bool,
@@ -33,6 +47,26 @@ pub(crate) struct Near {
     pub(crate) extent: Extent,
     pub(crate) speed: f32,
     pub(crate) gain: f32,
+    pub(crate) strike: Strike,
+    pub(crate) sweeps: bool,
+}
+
+impl Near {
+    /// What a neighbour is told of it.
+    pub(crate) fn aura(&self, nid: Nid, host: RegionId, tick: Tick) -> Aura {
+        let Near { extent, speed, strike, sweeps, .. } = *self;
+        Aura { nid, host, tick, extent, speed, strike, sweeps, anchored: false }
+    }
+}
+
+/// Bodies held together by joints. What strikes one of them moves all of them.
+#[derive(Clone, Debug, Default)]
+struct Linkage {
+    /// Those of its members that are in the scene.
+    rows: Vec<u32>,
+    gain: f32,
+    /// Greatest speed around any of them, once asked for.
+    around: Option<f32>,
 }
 
 /// Own bodies that are about equally fast. Few are fast; whoever looks for slow ones need not look far.
@@ -68,12 +102,21 @@ pub(crate) struct Scene {
     awake: usize,
     /// Own bodies further than this from every boundary are left out,
     depth: f32,
-    /// unless they lie in this box around what others have so deep inside.
+    /// unless they lie in this box around what others have so deep inside,
     guests: Option<Aabb>,
+    /// or beside the far members of a linkage that reaches so deep inside.
+    held: Vec<Aabb>,
     pub(crate) auras: Vec<Aura>,
     grid: Grid,
     near: Vec<Option<Near>>,
-    corners: Vec<Option<u64>>,
+    corners: Vec<Option<Corner>>,
+    /// Hosts of auras, sorted, each once.
+    hosts: Vec<RegionId>,
+    linkages: Vec<Linkage>,
+    /// By own row, for those that joints hold.
+    linkage_of: BTreeMap<u32, usize>,
+    /// True when anything here or known elsewhere sweeps.
+    sweeps: bool,
     layers: [Layer; INNER + 1],
     layer_of: Vec<u8>,
     /// By own row, the last search that came by.
@@ -86,8 +129,35 @@ pub(crate) struct Scene {
 impl Scene {
     /// Takes stock. The engine's list of bodies that moved must still be with the node.
     pub(crate) fn survey(&mut self, node: &Node, whole: bool) {
-        let Scene { rows, auras, .. } = self;
+        let Scene { auras, .. } = self;
         node.seam.known(|nid| node.hosted.contains(nid), auras);
+        self.hosts.clear();
+        self.hosts.extend(auras.iter().map(|aura| aura.host));
+        self.hosts.sort_unstable();
+        self.hosts.dedup();
+        self.sweeps = node.seam.sweeps;
+        self.expected = node.expected_speeds();
+        self.collect(node, whole, Vec::new());
+        let held = if whole { Vec::new() } else { self.far_members(node) };
+        if !held.is_empty() {
+            self.collect(node, whole, held);
+        }
+        self.find_linkages(node);
+        self.rows.extend(self.auras.iter().map(|aura| Row {
+            nid: aura.nid,
+            position: aura.extent.bounds.centre(),
+            speed: aura.strike.speed + aura.strike.spin,
+            strike: aura.strike,
+            edge: 0.0,
+            asleep: aura.strike.speed + aura.strike.spin == 0.0,
+        }));
+        self.grid.build(self.rows.iter().map(|row| (row.position, row.speed)));
+        self.sort(node);
+    }
+
+    /// Makes the rows of own bodies.
+    fn collect(&mut self, node: &Node, whole: bool, held: Vec<Aabb>) {
+        let Scene { rows, auras, expected, .. } = self;
         let (map, region) = (&node.map, node.config.region);
         let edge = |position: Vec3| map.distance_to_boundary(region, position);
         // What lies deep inside matters only to what others have there, or to a cluster that reaches so far.
@@ -95,43 +165,97 @@ impl Scene {
         let guests = auras.iter().filter(|aura| edge(aura.extent.bounds.centre()) > depth - MARGIN_M);
         let guests = guests.map(|aura| aura.extent.bounds).reduce(|one, two| one.union(&two));
         let guests = guests.map(|bounds| bounds.grown(node.announced_from() + MARGIN_M));
-        self.depth = if whole { f32::INFINITY } else { depth };
-        self.guests = guests;
         rows.clear();
         let inner: Vec<Aabb> = map.leaves(region).map(|leaf| leaf.grown(-depth)).collect();
-        let beside_guests = |position: Vec3| guests.is_some_and(|bounds| bounds.holds(position));
+        let beside = |position: Vec3| {
+            guests.is_some_and(|bounds| bounds.holds(position)) || held.iter().any(|bounds| bounds.holds(position))
+        };
+        let expected = |nid: Nid| if expected.is_empty() { 0.0 } else { expected.get(&nid).copied().unwrap_or(0.0) };
         for moved in &node.moved {
-            let position = moved.pose.position;
+            let (nid, position) = (moved.nid, moved.pose.position);
             let deep = inner.iter().any(|leaf| leaf.holds(position));
-            if !whole && deep && !beside_guests(position) {
+            if !whole && deep && !beside(position) {
                 continue;
             }
-            let (edge, speed) = (edge(position), moved.velocity.linear.length());
-            if whole || edge <= depth || beside_guests(position) {
-                rows.push(Row { nid: moved.nid, position, speed, edge, asleep: false });
+            let edge = edge(position);
+            if whole || edge <= depth || beside(position) {
+                let (centre, strike) = node.impact_of(moved);
+                let speed = (centre + strike.spin).max(expected(nid));
+                rows.push(Row { nid, position, speed, strike, edge, asleep: false });
             }
         }
         self.awake = rows.len();
-        let beside = |sleeper: &Sleeper| beside_guests(sleeper.extent.bounds.centre());
-        let near = node.seam.sleepers.iter().filter(|(_, sleeper)| whole || sleeper.edge <= depth || beside(sleeper));
+        let is_near = |sleeper: &Sleeper| sleeper.edge <= depth || beside(sleeper.extent.bounds.centre());
+        let near = node.seam.sleepers.iter().filter(|(_, sleeper)| whole || is_near(sleeper));
         rows.extend(near.map(|(nid, sleeper)| Row {
             nid: *nid,
             position: sleeper.extent.bounds.centre(),
-            speed: 0.0,
+            speed: expected(*nid),
+            strike: sleeper.strike,
             edge: sleeper.edge,
             asleep: true,
         }));
         self.own = rows.len();
-        rows.extend(auras.iter().map(|aura| Row {
-            nid: aura.nid,
-            position: aura.extent.bounds.centre(),
-            speed: aura.speed,
-            edge: 0.0,
-            asleep: aura.speed == 0.0,
-        }));
-        self.expected = node.expected_speeds();
-        self.grid.build(rows.iter().map(|row| (row.position, row.speed)));
-        self.sort(node);
+        self.depth = if whole { f32::INFINITY } else { depth };
+        self.guests = guests;
+        self.held = held;
+    }
+
+    /// The room around members of linkages that reach deeper inside than was looked.
+    fn far_members(&self, node: &Node) -> Vec<Aabb> {
+        if !node.physics.has_links() {
+            return Vec::new();
+        }
+        let mut done: BTreeSet<Nid> = BTreeSet::new();
+        let mut held = Vec::new();
+        for row in &self.rows {
+            if node.physics.linked(row.nid).next().is_none() || done.contains(&row.nid) {
+                continue;
+            }
+            for member in node.physics.linkage(row.nid) {
+                if done.insert(member) && self.row_of(member).is_none() {
+                    let position = node.physics.view(member).map_or(row.position, |body| body.pose.position);
+                    held.push(Aabb::around(position, Vec3::splat(CELL_M + 2.0 * node.seam.largest_m + TOUCH_M)));
+                }
+            }
+        }
+        held
+    }
+
+    /// Finds what joints hold together. All of a linkage count as fast as the fastest: a rope hands on a jerk within a
+    /// step, however long it is.
+    fn find_linkages(&mut self, node: &Node) {
+        self.linkages.clear();
+        self.linkage_of.clear();
+        if !node.physics.has_links() {
+            return;
+        }
+        for row in 0..self.own as u32 {
+            let nid = self.rows[row as usize].nid;
+            if self.linkage_of.contains_key(&row) || node.physics.linked(nid).next().is_none() {
+                continue;
+            }
+            let mut linkage = Linkage::default();
+            let mut speed: f32 = 0.0;
+            for member in node.physics.linkage(nid) {
+                if let Some(body) = node.physics.view(member) {
+                    speed = speed.max(body.surface_speed());
+                    linkage.gain = linkage.gain.max(body.drive());
+                }
+                if let Some(row) = self.row_of(member) {
+                    speed = speed.max(self.rows[row as usize].speed);
+                    linkage.rows.push(row);
+                    self.linkage_of.insert(row, self.linkages.len());
+                }
+            }
+            for row in &linkage.rows {
+                let row = &mut self.rows[*row as usize];
+                if !row.asleep {
+                    (row.speed, row.strike.spin) = (speed, 0.0);
+                }
+            }
+            self.linkages.push(linkage);
+        }
     }
 
     /// Judges the own bodies that others must be told of, and sorts all into layers. Those further inside are judged when
@@ -192,60 +316,118 @@ impl Scene {
         near
     }
 
-    /// Greatest speed near a body of some size, its own included. Whoever is near may strike it, and make it as fast.
-    fn speed_around(&mut self, node: &Node, row: u32, radius: f32) -> f32 {
+    /// Greatest speed that a body of some size may have soon, its own included: what is near may strike it.
+    fn speed_around(&mut self, node: &Node, row: u32, radius: f32, strike: Strike) -> f32 {
         let about = self.grid.speed_around(row);
-        let Row { position, speed, .. } = self.rows[row as usize];
+        let Row { position, speed, strike: own, .. } = self.rows[row as usize];
+        // Its own spin takes it nowhere.
+        let speed = speed - own.spin;
         let range = CELL_M.max(radius + node.seam.largest_m + TOUCH_M);
-        if range <= CELL_M && about <= CALM_M_S.max(speed) {
-            return about;
+        let most = 1.0 + node.seam.restitution;
+        if range <= CELL_M && (about == 0.0 || most == 1.0 && about <= CALM_M_S.max(speed)) {
+            return about.max(speed);
         }
         let rows = &self.rows;
-        self.grid.speed_within(position, range, speed, |row| (rows[row as usize].position, rows[row as usize].speed))
+        let struck_by = |row: u32| {
+            let by = &rows[row as usize];
+            (by.position, struck(speed, strike, by))
+        };
+        self.grid.speed_within(position, range, speed, most, struck_by)
+    }
+
+    /// The same for whatever joints hold to a body.
+    fn speed_around_linkage(&mut self, node: &Node, at: usize) -> f32 {
+        if let Some(known) = self.linkages[at].around {
+            return known;
+        }
+        let rows = std::mem::take(&mut self.linkages[at].rows);
+        let around = {
+            let largest = node.seam.largest_m;
+            let around = |row: &u32| {
+                let strike =
+                    node.physics.view(self.rows[*row as usize].nid).map_or(STRIKE_NONE, |body| strike_of(&body));
+                self.speed_around(node, *row, largest, strike)
+            };
+            rows.iter().map(around).fold(0.0, f32::max)
+        };
+        let linkage = &mut self.linkages[at];
+        (linkage.rows, linkage.around) = (rows, Some(around));
+        around
     }
 
     fn judge(&mut self, node: &Node, row: u32) -> Near {
-        let Row { nid, asleep, position, speed, .. } = self.rows[row as usize];
+        let Row { nid, asleep, position, speed, strike, .. } = self.rows[row as usize];
         let horizon = &node.horizon;
+        let linkage = if self.linkage_of.is_empty() { None } else { self.linkage_of.get(&row).copied() };
+        let held = linkage.map_or(0.0, |at| self.speed_around_linkage(node, at));
         let sleeper = if asleep { node.seam.sleepers.get(&nid) } else { None };
         let near = if let Some(sleeper) = sleeper {
-            let around = self.speed_around(node, row, sleeper.extent.bounds.half().length());
+            let around = self.speed_around(node, row, sleeper.extent.bounds.half().length(), sleeper.strike).max(held);
             let gain = if around > 0.0 { horizon.gravity } else { 0.0 };
-            Near { extent: sleeper.extent, speed: around, gain }
+            Near { extent: sleeper.extent, speed: around, gain, strike, sweeps: sleeper.sweeps }
         } else if let Some(body) = node.physics.view(nid) {
-            let around = self.speed_around(node, row, body.desc.shape.bounding_radius());
-            let (extent, turning) = (body.extent(), body.velocity.angular);
-            // What is round about its axis takes the same room however it turns about that.
-            let spin = match body.desc.shape {
-                Shape::Ball { .. } => 0.0,
-                Shape::Capsule { .. } => turning.cross(extent.axis).length(),
-                _ => turning.length() * body.desc.shape.bounding_radius(),
-            };
-            let gain = horizon.gravity * body.desc.gravity_scale.abs() + body.drive();
-            Near { extent, speed: around.max(speed + spin), gain }
+            let strike = strike_of(&body);
+            let around = self.speed_around(node, row, body.desc.shape.bounding_radius(), strike).max(held);
+            let drive = linkage.map_or(body.drive(), |at| self.linkages[at].gain);
+            let gain = horizon.gravity * body.desc.gravity_scale.abs() + drive;
+            let extent = swung(body.extent(), body.desc.shape.bounding_radius(), strike.spin * node.swing_s());
+            Near { extent, speed: around, gain, strike, sweeps: body.sweeps() }
         } else {
-            let around = self.speed_around(node, row, 0.0);
+            let around = self.speed_around(node, row, 0.0, strike);
             let extent = Extent::boxed(Aabb::around(position, Vec3::ZERO));
-            Near { extent, speed: around, gain: horizon.gravity }
+            Near { extent, speed: around, gain: horizon.gravity, strike, sweeps: false }
         };
-        let expected = if self.expected.is_empty() { None } else { self.expected.get(&nid).copied() };
-        Near { speed: near.speed.min(horizon.speed.max(speed)).max(expected.unwrap_or(0.0)), ..near }
+        // What strikes its neighbours is as fast as what joints and pushes make of it.
+        let strike = Strike { speed: (speed - near.strike.spin).max(0.0), ..near.strike };
+        Near { speed: near.speed.min(horizon.speed.max(speed)), strike, ..near }
     }
 
-    /// How many servers beyond two could have a say in what an own body touches.
-    fn corner(&mut self, node: &Node, row: u32) -> u64 {
-        if !node.seam.cornered {
-            return 0;
+    /// Which servers could have a say in what an own body touches.
+    fn corner(&mut self, node: &Node, row: u32) -> Corner {
+        if !node.seam.cornered && self.hosts.len() < 2 {
+            return Corner::default();
         }
         if let Some(corner) = self.corners[row as usize] {
             return corner;
         }
-        let bounds = self.near(node, row).extent.bounds;
-        let mut regions = Vec::new();
-        node.map.regions_meeting(&bounds.grown(node.horizon.depth_m()), &mut regions);
-        let corner = regions.len().saturating_sub(2) as u64;
+        let near = self.near(node, row);
+        let corner = self.corner_at(node, &near.extent.bounds, near.speed, near.gain);
         self.corners[row as usize] = Some(corner);
         corner
+    }
+
+    /// The same for a body in a box around which nothing is faster than `speed`.
+    fn corner_at(&self, node: &Node, bounds: &Aabb, speed: f32, gain: f32) -> Corner {
+        let horizon = &node.horizon;
+        let mut servers = Vec::new();
+        node.map.regions_meeting(&bounds.grown(horizon.depth_m()), &mut servers);
+        // A server may be here only through bodies that it has outside its region.
+        if self.hosts.len() > 1 {
+            let ticks = horizon.look_ahead() + horizon.legs;
+            let own = horizon.reach(speed, gain, ticks);
+            let far = horizon.depth_m() + node.seam.largest_m;
+            self.auras_within(node, bounds, 2.0 * far, |aura| {
+                let theirs = horizon.reach(aura.speed, horizon.gravity, Seam::age(node.now, aura) + ticks);
+                let gap = (2.0 * (TOUCH_M + own + theirs) + node.seam.largest_m).min(2.0 * far);
+                if aura.extent.bounds.gap(bounds) <= gap {
+                    servers.push(aura.host);
+                }
+            });
+        }
+        servers.push(node.config.region);
+        servers.sort_unstable();
+        servers.dedup();
+        let lower = servers.iter().filter(|server| node.outranks_in_any(**server, node.config.region)).count();
+        let others = servers.len().saturating_sub(2).min(RELAYS_MAX) as u64;
+        // While ranks change a body may be relayed by either order.
+        let relays = if node.order_changes() { others } else { lower.saturating_sub(1).min(RELAYS_MAX) as u64 };
+        Corner { relays, others }
+    }
+
+    /// How many ticks ahead this server would judge a body of another one, if it had it.
+    pub(crate) fn look_ahead_at(&self, node: &Node, bounds: &Aabb, speed: f32) -> u64 {
+        let relays = self.corner_at(node, bounds, speed, node.horizon.gravity).relays;
+        node.horizon.look_ahead() + relays * node.horizon.legs + u64::from(self.sweeps)
     }
 
     /// Calls `each` for the rows of own bodies whose box may be within a gap of a box.
@@ -253,7 +435,7 @@ impl Scene {
         for layer in self.layers.iter().filter(|layer| !layer.grid.is_empty()) {
             let gap = match gap {
                 Gap::Within(gap) => gap,
-                Gap::Soon(gap, ticks) => gap + horizon.reach(layer.speed, layer.gain, ticks),
+                Gap::Soon(gap, ticks) => gap + horizon.reach(layer.speed, layer.gain, ticks + u64::from(self.sweeps)),
             };
             layer.grid.for_each_in(&bounds.grown(gap + layer.size), &mut each);
         }
@@ -268,6 +450,22 @@ impl Scene {
         });
     }
 
+    /// Greatest speed of anything within a distance of a point, m/s.
+    pub(crate) fn speed_at(&self, point: Vec3, range: f32) -> f32 {
+        let of = |row: u32| (self.rows[row as usize].position, self.rows[row as usize].speed);
+        self.grid.speed_within(point, range.max(CELL_M), 0.0, 1.0, of)
+    }
+
+    /// The room around what others have deep inside.
+    pub(crate) fn guests(&self) -> Option<Aabb> {
+        self.guests
+    }
+
+    /// True when anything here or known elsewhere sweeps.
+    pub(crate) fn sweeps(&self) -> bool {
+        self.sweeps
+    }
+
     /// True when nothing was left out.
     pub(crate) fn is_whole(&self) -> bool {
         self.depth == f32::INFINITY
@@ -276,7 +474,8 @@ impl Scene {
     /// True when a body lies so deep inside that others beside it may have been left out.
     pub(crate) fn is_at_edge(&self, row: u32) -> bool {
         let Row { position, edge, .. } = self.rows[row as usize];
-        edge > self.depth - MARGIN_M && !self.guests.is_some_and(|bounds| bounds.grown(-MARGIN_M).holds(position))
+        let beside_guests = self.guests.is_some_and(|bounds| bounds.grown(-MARGIN_M).holds(position));
+        edge > self.depth - MARGIN_M && !beside_guests
     }
 
     /// Begins a search among own bodies; [`Scene::is_new`] tells what it has not come by.
@@ -290,9 +489,21 @@ impl Scene {
         last != self.searches
     }
 
-    /// How many ticks ahead an own body must be judged.
+    /// How many ticks ahead an own body must be judged: a leg more for every server that may pass it on.
     pub(crate) fn look_ahead(&mut self, node: &Node, row: u32) -> u64 {
-        node.horizon.look_ahead() + self.corner(node, row) * node.horizon.legs
+        node.horizon.look_ahead() + self.corner(node, row).relays * node.horizon.legs
+    }
+
+    /// The same as any of the servers around would judge it.
+    pub(crate) fn look_ahead_of_any(&mut self, node: &Node, row: u32) -> u64 {
+        node.horizon.look_ahead() + self.corner(node, row).others * node.horizon.legs
+    }
+
+    /// The farthest that any row is judged ahead, ticks.
+    pub(crate) fn look_ahead_max(&self, node: &Node) -> u64 {
+        let others = if node.seam.cornered { RELAYS_MAX } else { self.hosts.len().saturating_sub(1).min(RELAYS_MAX) };
+        let others = others.min(node.map.regions().len().saturating_sub(2)) as u64;
+        node.horizon.look_ahead() + others * node.horizon.legs + u64::from(self.sweeps)
     }
 
     /// True when an aura and an own body may touch before the body could be among its neighbours, if not given away now
@@ -302,10 +513,12 @@ impl Scene {
         let still = self.rows[row as usize].asleep && aura.speed == 0.0;
         let near = self.near(node, row);
         if still && near.speed == 0.0 {
-            return false;
+            let tossed = node.config.planted == Some(Planted::SleepersTossed);
+            return tossed && aura.extent.is_within(0.2, &near.extent);
         }
         let reach = horizon.fixed_m.unwrap_or_else(|| {
-            let ticks = self.look_ahead(node, row) + more;
+            let sweep = u64::from(near.sweeps || aura.sweeps);
+            let ticks = self.look_ahead(node, row) + more + sweep;
             let theirs = Seam::age(node.now, aura) + ticks;
             let gain = if aura.speed > 0.0 { horizon.gravity } else { 0.0 };
             horizon.reach(aura.speed, gain, theirs) + horizon.reach(near.speed, near.gain, ticks)
@@ -313,14 +526,76 @@ impl Scene {
         aura.extent.is_within(TOUCH_M + reach, &near.extent)
     }
 
-    /// True when two own bodies may touch within some ticks.
-    pub(crate) fn belong_together(&mut self, node: &Node, one: u32, two: u32, ticks: u64) -> bool {
+    /// True when two own bodies may touch within some ticks, where each may gain at least `gain` m/s2.
+    pub(crate) fn belong_together(&mut self, node: &Node, one: u32, two: u32, ticks: u64, gain: f32) -> bool {
         let (one, two) = (self.near(node, one), self.near(node, two));
         let horizon = &node.horizon;
+        let ticks = ticks + u64::from(one.sweeps || two.sweeps);
         let reach = match horizon.fixed_m {
             Some(aura) => 2.0 * aura,
-            None => horizon.reach(one.speed, one.gain, ticks) + horizon.reach(two.speed, two.gain, ticks),
+            None => {
+                horizon.reach(one.speed, one.gain.max(gain), ticks)
+                    + horizon.reach(two.speed, two.gain.max(gain), ticks)
+            }
         };
         one.extent.is_within(TOUCH_M + reach, &two.extent)
     }
+}
+
+/// Servers around a body.
+#[derive(Clone, Copy, Debug, Default)]
+struct Corner {
+    /// How many servers may pass the body on before it has arrived: those of lower rank beyond the first.
+    relays: u64,
+    /// How many there are beyond two.
+    others: u64,
+}
+
+impl Node {
+    /// For how long a body is judged ahead at the most, seconds.
+    fn swing_s(&self) -> f32 {
+        ((3 + self.seam.corner_max) * self.horizon.legs + 1) as f32 * self.horizon.tick_s
+    }
+
+    /// How fast the centre of a body moves that was moved by the last step, and how hard it strikes.
+    fn impact_of(&self, moved: &StateUpdate) -> (f32, Strike) {
+        let Velocity { linear, angular } = moved.velocity;
+        let calm = angular.length() * self.seam.largest_m;
+        let is_calm = self.seam.restitution == 0.0 && calm <= CALM_SPIN_M_S;
+        let body = if is_calm { None } else { self.physics.view(moved.nid) };
+        let calm = Strike { speed: linear.length(), spin: calm, spin_mass: f32::INFINITY, ..STRIKE_NONE };
+        (linear.length(), body.map_or(calm, |body| strike_of(&body)))
+    }
+}
+
+/// The room a body takes once it has turned: its spin moves its surface by so much, metres, but never out of the ball
+/// around it.
+fn swung(extent: Extent, radius: f32, by: f32) -> Extent {
+    let room = (radius - extent.bounds.half().min_element()).max(0.0);
+    let by = by.min(room);
+    Extent { bounds: extent.bounds.grown(by), axis: extent.axis, radius: extent.radius + by }
+}
+
+/// What an own body tells of its strike.
+pub(crate) fn strike_of(body: &BodyView<'_>) -> Strike {
+    let share = if matches!(body.desc.shape, Shape::Compound { .. }) { 1.0 } else { TIP_SHARE };
+    let (mass, speed, restitution) = (body.striking_mass(), body.velocity.linear.length(), body.desc.restitution);
+    Strike { speed, mass, restitution, spin: (body.surface_speed() - speed).max(0.0), spin_mass: share * mass }
+}
+
+/// How a body counts whose mass does not matter, because nothing bounces.
+pub(crate) const STRIKE_NONE: Strike = Strike { speed: 0.0, mass: 1.0, restitution: 0.0, spin: 0.0, spin_mass: 0.0 };
+
+/// Greatest speed of a body after something strikes it. What cannot throw it leaves it as fast as the faster of the two.
+fn struck(speed: f32, own: Strike, by: &Row) -> f32 {
+    let Strike { mass, restitution, spin, spin_mass, .. } = by.strike;
+    let centre = (by.speed - spin).max(0.0);
+    let still = Struck { speed: 0.0, mass: own.mass, restitution: own.restitution };
+    let thrown = speed_after(still, Striker { speed: centre, mass, restitution });
+    let by_centre = if thrown > centre {
+        speed_after(Struck { speed, ..still }, Striker { speed: centre, mass, restitution })
+    } else {
+        centre
+    };
+    by_centre + speed_after(still, Striker { speed: spin, mass: spin_mass, restitution })
 }

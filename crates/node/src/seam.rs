@@ -1,9 +1,9 @@
 //! What a server knows of the bodies beyond its own: auras of neighbours, bodies it gave away, and what it told whom.
 
-use nimbus_model::{Extent, Nid, RegionId, Tick};
-use nimbus_wire::{Aura, AuraFrame, Breach};
+use nimbus_model::{Aabb, BodyDesc, Extent, Nid, RegionId, Tick, World};
+use nimbus_wire::{Aura, AuraFrame, Breach, Strike};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::scene::Scene;
 use crate::traverse::Offers;
@@ -26,6 +26,8 @@ pub(crate) struct Foreign {
     pub(crate) resting: BTreeMap<Nid, Aura>,
     /// What it has to do.
     pub(crate) load: u32,
+    /// It is nearly full.
+    pub(crate) near_full: bool,
     /// Servers that announce into its region.
     pub(crate) others: Vec<RegionId>,
 }
@@ -45,6 +47,8 @@ pub(crate) struct Sleeper {
     /// How far it is from the nearest boundary.
     pub(crate) edge: f32,
     pub(crate) since: Tick,
+    pub(crate) strike: Strike,
+    pub(crate) sweeps: bool,
 }
 
 /// A body that came from another server.
@@ -53,6 +57,8 @@ pub(crate) struct Visit {
     pub(crate) since: Tick,
     /// It is not sent home before.
     pub(crate) until: Tick,
+    /// How often in a row an owner had it for a moment only.
+    pub(crate) restless: u8,
 }
 
 /// What a server knows beyond its own bodies.
@@ -68,10 +74,21 @@ pub(crate) struct Seam {
     /// Bodies that have come from elsewhere.
     pub(crate) visits: BTreeMap<Nid, Visit>,
     pub(crate) offers: Offers,
+    /// Own bodies near other regions whose cluster is too large to move, and when that was looked at.
+    pub(crate) anchored: BTreeSet<Nid>,
+    pub(crate) anchored_at: Tick,
     /// Whether more than two servers can meet anywhere around this region.
     pub(crate) cornered: bool,
+    /// How many servers beyond two can meet anywhere around this region.
+    pub(crate) corner_max: u64,
     /// Greatest distance from the centre of any body to its surface, known here or elsewhere.
     pub(crate) largest_m: f32,
+    /// Greatest coefficient of restitution of any body, known here or elsewhere.
+    pub(crate) restitution: f32,
+    /// True when any body, known here or elsewhere, sweeps.
+    pub(crate) sweeps: bool,
+    /// The room around what others have deep inside this region.
+    pub(crate) guests: Option<Aabb>,
     /// What this server has to do, as neighbours are told.
     #[serde(skip)]
     pub(crate) load: u32,
@@ -96,14 +113,34 @@ pub(crate) struct Seam {
 }
 
 impl Seam {
+    /// What is known of the bodies that a world describes.
+    pub(crate) fn of(world: &World) -> Seam {
+        let mut seam = Seam { largest_m: 0.5, ..Seam::default() };
+        let later = world.injections.iter().flat_map(|injection| &injection.choices).map(|choice| &choice.body);
+        world.owned_bodies().map(|(_, spawn)| &*spawn.desc).chain(later).for_each(|desc| seam.learn(desc));
+        seam
+    }
+
+    /// Takes note of a kind of body.
+    pub(crate) fn learn(&mut self, desc: &BodyDesc) {
+        self.largest_m = self.largest_m.max(desc.shape.bounding_radius());
+        self.restitution = self.restitution.max(desc.restitution);
+        self.sweeps |= desc.ccd;
+    }
+
     /// Takes a neighbour's auras; older ones than are known change nothing.
     pub(crate) fn hear(&mut self, from: RegionId, tick: Tick, now: Tick, frame: &AuraFrame) {
+        for aura in &frame.auras {
+            self.restitution = self.restitution.max(aura.strike.restitution);
+            self.sweeps |= aura.sweeps;
+        }
         let known = self.foreign.entry(from).or_default();
         if tick > known.tick {
             known.tick = tick;
             known.heard = now;
             known.moving.clone_from(&frame.auras);
             known.load = frame.load;
+            known.near_full = frame.near_full;
             known.others.clone_from(&frame.others);
         }
     }
@@ -151,5 +188,6 @@ impl Seam {
         self.sleepers.remove(&nid);
         self.settle.remove(&nid);
         self.visits.remove(&nid);
+        self.anchored.remove(&nid);
     }
 }

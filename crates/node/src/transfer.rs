@@ -36,7 +36,7 @@ impl Node {
         let (mut obeyed, mut keepsakes, mut courses) = (Vec::new(), Vec::new(), Vec::new());
         for member in &group.members {
             let body_epoch = self.hosted.get(member.nid).unwrap_or(0) + raise;
-            let restless = self.is_restless(member.nid);
+            let restless = self.restlessness(member.nid);
             if self.config.planted != Some(Planted::KeepOnGrant) {
                 self.hosted.remove(member.nid);
                 self.seam.drop_body(member.nid);
@@ -73,7 +73,7 @@ impl Node {
         if transfer.claims.iter().any(|claim| self.hosted.contains(claim.nid)) {
             return Err(Refusal::Known);
         }
-        if self.hosted.len() + group.members.len() > self.config.bodies_max && transfer.returned.is_none() {
+        if !self.has_room(group.members.len()) && transfer.returned.is_none() {
             return Err(Refusal::Full);
         }
         let fastest = if transfer.returned.is_some() { f32::INFINITY } else { self.world.speed_max() };
@@ -92,10 +92,13 @@ impl Node {
             group.contacts.clear();
         }
         let (caught_up, contacts) = self.catch_up(transfer, &mut group)?;
-        let radii = group.members.iter().map(|m| m.desc.shape.bounding_radius());
-        self.seam.largest_m = radii.fold(self.seam.largest_m, f32::max);
+        group.members.iter().for_each(|member| self.seam.learn(&member.desc));
         self.physics.insert(group).map_err(|_| Refusal::BadBody)?;
         self.note_contacts(contacts);
+        if self.outranks(from, self.config.region) {
+            // It may have come to what cannot move.
+            self.seam.anchored_at = Tick::default();
+        }
         for claim in &transfer.claims {
             self.hosted.insert(claim.nid, claim.body_epoch);
             self.departed.remove(&claim.nid);
@@ -199,6 +202,9 @@ impl Node {
     /// Gives a group back to the region it came from, unread and under a higher epoch than it came with.
     fn give_back(&mut self, from: RegionId, transfer: Transfer, reason: Refusal) {
         self.counters.refused += 1;
+        if reason == Refusal::Full {
+            self.refuse_arrivals(transfer.claims.iter().map(|claim| claim.nid));
+        }
         for claim in &transfer.claims {
             self.report(claim.nid, claim.body_epoch, EventKind::Refused(from, reason));
             self.departed.insert(claim.nid, (from, self.now));

@@ -3,19 +3,21 @@
 //! it is offered first: the other side may be about to give away what the island would touch on arrival.
 
 use nimbus_model::{Nid, RegionId, Tick};
-use nimbus_wire::{Address, Claim, Item};
+use nimbus_wire::{Address, Aura, Claim, Item};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::breach::Factor;
-use crate::config::Policy;
+use crate::config::{Planted, Policy};
 use crate::horizon::TOUCH_M;
 use crate::node::Node;
 use crate::scene::Scene;
 use crate::seam::{Seam, Visit};
 
-/// A body that could not go, or goes about restlessly, is left alone for so many ticks.
+/// A body that could not go, or whose former owner had it for a moment only, is left alone for so many ticks; twice as
+/// many each time that happens again, but no more often than this.
 const SETTLE_TICKS: u64 = 20;
+const RESTLESS_MAX: u8 = 5;
 /// Most offers under way.
 const OFFERS_MAX: usize = 64;
 /// Most bodies of one offer, unless a single island has more.
@@ -84,7 +86,7 @@ impl Node {
                 continue;
             }
             let clearance = self.clearance(scene, row);
-            let found = self.cluster_while(scene, row, clearance, |nid| self.is_outside(nid));
+            let found = self.cluster_while(scene, row, clearance, self.least_gain(), |nid| self.is_outside(nid));
             settled.extend(found.as_ref().unwrap_or_else(|part| part));
             let island = match found {
                 Ok(island) => island,
@@ -105,6 +107,15 @@ impl Node {
                 self.leave_alone(&nids, SETTLE_TICKS);
                 continue;
             };
+            if self.is_near_full(to) {
+                self.counters.islands_kept += 1;
+                self.leave_alone(&nids, SETTLE_TICKS);
+                continue;
+            }
+            if !self.is_clear_of_others(scene, &island, to) {
+                self.leave_alone(&nids, self.horizon.legs + 1);
+                continue;
+            }
             if nids.len() > self.config.aura.cluster_max {
                 let (size, limit) = (nids.len() as f32, self.config.aura.cluster_max as f32);
                 self.breach(Factor::ClusterSize, size, limit, nids.iter().take(4).copied().collect());
@@ -119,7 +130,7 @@ impl Node {
             } else if self.outranks(to, self.config.region) {
                 granted += nids.len();
                 gone.extend(&nids);
-                self.part(scene, &island, to);
+                self.part(scene, &island, to, false);
             } else {
                 self.leave_alone(&nids, 2 * self.horizon.legs + 2);
                 let offered: usize = offers.get(&to).map_or(0, |islands| islands.iter().map(Vec::len).sum());
@@ -136,7 +147,33 @@ impl Node {
     /// For how many ticks an island must be clear of everything that stays: until it has arrived, and no aura may draw
     /// it back at once.
     fn clearance(&self, scene: &mut Scene, row: u32) -> u64 {
-        self.horizon.legs + 1 + scene.look_ahead(self, row)
+        self.horizon.legs + 1 + scene.look_ahead_of_any(self, row)
+    }
+
+    /// What also bodies at rest may gain once something stirs them, m/s2: an island must be as clear of what stays as the
+    /// pull would want it if both were awake, or it would be drawn back.
+    fn least_gain(&self) -> f32 {
+        if self.config.planted == Some(Planted::SleepersTossed) { 0.0 } else { self.horizon.gravity }
+    }
+
+    /// True when nothing that a third server has could touch an island before it has arrived: that server would send it
+    /// here meanwhile. What the receiver has, it judges itself.
+    fn is_clear_of_others(&self, scene: &mut Scene, island: &[u32], to: RegionId) -> bool {
+        let third = |aura: &Aura| aura.host != to && aura.host != self.config.region;
+        if !scene.auras.iter().any(third) {
+            return true;
+        }
+        let auras = std::mem::take(&mut scene.auras);
+        let mut found = Vec::new();
+        let clear = auras.iter().filter(|aura| third(aura)).all(|aura| {
+            found.clear();
+            let gap = self.pulling_gap(scene, aura, self.horizon.legs + 1);
+            scene.own_within(&self.horizon, &aura.extent.bounds, gap, |row| found.push(row));
+            found.retain(|row| island.binary_search(row).is_ok());
+            !found.iter().any(|row| scene.may_touch(self, aura, *row, self.horizon.legs + 1))
+        });
+        scene.auras = auras;
+        clear
     }
 
     /// Where most of an island lies, if none of it touches this server's region.
@@ -156,9 +193,10 @@ impl Node {
     /// Notes that a body has come. A visit may be brief, unless its former owner had it for a moment only: otherwise two
     /// servers would toss it to and fro.
     pub(crate) fn begin_visit(&mut self, claim: &Claim) {
-        let is_brief = self.config.policy == Policy::Aura && !claim.restless;
-        let ticks = if is_brief { 2 * self.horizon.legs + 2 } else { SETTLE_TICKS };
-        self.seam.visits.insert(claim.nid, Visit { since: self.now, until: self.now + ticks });
+        let restless = claim.restless.min(RESTLESS_MAX);
+        let is_brief = self.config.policy == Policy::Aura && restless == 0;
+        let ticks = if is_brief { 2 * self.horizon.legs + 2 } else { settle_ticks(restless) };
+        self.seam.visits.insert(claim.nid, Visit { since: self.now, until: self.now + ticks, restless });
     }
 
     /// True for a body that is not to be sent home yet.
@@ -166,9 +204,15 @@ impl Node {
         self.seam.visits.get(&nid).is_some_and(|visit| self.now < visit.until)
     }
 
-    /// True for a body that was elsewhere a moment ago.
-    pub(crate) fn is_restless(&self, nid: Nid) -> bool {
-        self.seam.visits.get(&nid).is_some_and(|visit| self.now.since(visit.since) < SETTLE_TICKS)
+    /// How often in a row owners had a body for a moment only, if this one gives it away now. Forgotten once it has stayed
+    /// for much longer than it had to.
+    pub(crate) fn restlessness(&self, nid: Nid) -> u8 {
+        let Some(visit) = self.seam.visits.get(&nid) else { return 0 };
+        match self.now.since(visit.since) {
+            stayed if stayed < SETTLE_TICKS => (visit.restless + 1).min(RESTLESS_MAX),
+            stayed if stayed < 4 * settle_ticks(visit.restless) => visit.restless,
+            _ => 0,
+        }
     }
 
     fn leave_alone(&mut self, nids: &[Nid], ticks: u64) {
@@ -195,12 +239,16 @@ impl Node {
 
     /// Answers offers: an island is welcome when nothing here or elsewhere could touch it before it has arrived.
     fn answer_offers(&mut self, scene: &mut Scene, gone: &BTreeSet<Nid>) {
-        for (from, id, islands) in std::mem::take(&mut self.seam.offers.heard) {
+        let heard = std::mem::take(&mut self.seam.offers.heard);
+        if self.budget.near_full {
+            // No answer means no: what can stay where it is stays.
+            return;
+        }
+        for (from, id, islands) in heard {
             let until = self.now + self.horizon.legs;
             let ticks = until.since(self.now) + self.horizon.legs;
-            let room = self.config.bodies_max.saturating_sub(self.hosted.len());
             let islands: Vec<u16> = (0..islands.len().min(OFFERED_MAX))
-                .filter(|i| islands[*i].len() <= room && self.is_welcome(scene, gone, from, &islands[*i], ticks))
+                .filter(|i| self.has_room(islands[*i].len()) && self.is_welcome(scene, gone, from, &islands[*i], ticks))
                 .map(|i| i as u16)
                 .collect();
             if !islands.is_empty() && self.outbox.waiting(Address::Region(from)) < crate::outbox::REGION_LANE_MAX {
@@ -209,28 +257,35 @@ impl Node {
         }
     }
 
+    /// True when nothing here, or of a server of lower rank, could touch an island before it has arrived, and nothing
+    /// that stays with the one who offers it would draw it back. That one does not know what is fast here.
     fn is_welcome(&self, scene: &mut Scene, gone: &BTreeSet<Nid>, from: RegionId, island: &[Nid], ticks: u64) -> bool {
         let mut found = Vec::new();
+        let horizon = &self.horizon;
         for nid in island {
             let Ok(at) = scene.auras.binary_search_by_key(nid, |aura| aura.nid) else { return false };
             let aura = scene.auras[at];
             if aura.host != from {
                 return false;
             }
-            let theirs = Seam::age(self.now, &aura) + ticks;
-            let reach = self.horizon.reach(aura.speed, self.horizon.gravity, theirs);
+            let bounds = aura.extent.bounds;
+            let around = scene.speed_at(bounds.centre(), bounds.half().length() + self.seam.largest_m);
+            let aura = Aura { speed: aura.speed.max(around.min(horizon.speed)), ..aura };
+            let ahead = horizon.legs + 1 + scene.look_ahead_at(self, &bounds, aura.speed);
+            let theirs = Seam::age(self.now, &aura) + ahead;
+            let reach = horizon.reach(aura.speed, horizon.gravity, theirs);
             let fastest = scene.auras.iter().map(|aura| aura.speed).fold(0.0, f32::max);
-            let gap = TOUCH_M + reach + self.horizon.reach(fastest, self.horizon.gravity, theirs);
+            let gap = TOUCH_M + reach + horizon.reach(fastest, horizon.gravity, theirs);
             let mut alone = true;
-            scene.auras_within(self, &aura.extent.bounds, gap, |other| {
-                let reach = TOUCH_M + reach + self.horizon.reach(other.speed, self.horizon.gravity, theirs);
-                // Of its own bodies the other side says itself that they are clear.
-                let concerns = other.host != from && self.outranks(other.host, self.config.region);
+            scene.auras_within(self, &bounds, gap, |other| {
+                let reach = TOUCH_M + reach + horizon.reach(other.speed, horizon.gravity, theirs);
+                let concerns = self.outranks(other.host, self.config.region) && !island.contains(&other.nid);
+                let concerns = concerns && self.config.planted != Some(Planted::SleepersTossed);
                 alone &= !(concerns && aura.extent.is_within(reach, &other.extent));
             });
             found.clear();
-            let gap = self.pulling_gap(&aura, ticks);
-            scene.own_within(&self.horizon, &aura.extent.bounds, gap, |row| found.push(row));
+            let gap = self.pulling_gap(scene, &aura, ticks);
+            scene.own_within(horizon, &bounds, gap, |row| found.push(row));
             found.retain(|row| !gone.contains(&scene.rows[*row as usize].nid));
             if !alone || found.iter().any(|row| scene.may_touch(self, &aura, *row, ticks)) {
                 return false;
@@ -243,7 +298,7 @@ impl Node {
     fn act_on_accepts(&mut self, scene: &mut Scene, gone: &mut BTreeSet<Nid>) {
         for (from, id, places, until) in std::mem::take(&mut self.seam.offers.accepted) {
             let Some(offer) = self.seam.offers.made.remove(&id) else { continue };
-            if offer.to != from || self.now > until {
+            if offer.to != from || self.now > until || self.is_near_full(from) {
                 continue;
             }
             let welcome: BTreeSet<Nid> =
@@ -253,17 +308,23 @@ impl Node {
             for nid in &welcome {
                 let Some(row) = scene.row_of(*nid).filter(|row| !settled.contains(row)) else { continue };
                 let clearance = self.clearance(scene, row);
-                let found = self.cluster_while(scene, row, clearance, |nid| welcome.contains(&nid));
+                let found = self.cluster_while(scene, row, clearance, self.least_gain(), |nid| welcome.contains(&nid));
                 settled.extend(found.as_ref().unwrap_or_else(|part| part));
                 let Ok(cluster) = found else { continue };
                 let nids: Vec<Nid> = cluster.iter().map(|row| scene.rows[*row as usize].nid).collect();
-                if self.home_of(&nids, gone) == Some(from) && self.may_grant(from, &nids) {
+                let clear = self.is_clear_of_others(scene, &cluster, from);
+                if clear && self.home_of(&nids, gone) == Some(from) && self.may_grant(from, &nids) {
                     gone.extend(&nids);
-                    self.part(scene, &cluster, from);
+                    self.part(scene, &cluster, from, false);
                 }
             }
         }
     }
+}
+
+/// How long a body stays that has been tossed about so often.
+fn settle_ticks(restless: u8) -> u64 {
+    SETTLE_TICKS << restless.saturating_sub(1)
 }
 
 #[cfg(test)]

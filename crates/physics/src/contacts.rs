@@ -1,18 +1,21 @@
 //! Touches that travel: taken along by the bodies that leave, continued where they arrive.
 
-use nimbus_model::{ContactPoint, ContactState, Nid, Vec3};
-use rapier3d::geometry::{ColliderHandle, ContactPair};
+use nimbus_model::{ContactPatch, ContactPoint, ContactState, Nid, Vec3};
+use rapier3d::geometry::{Collider, ColliderHandle, ContactPair};
 use rapier3d::pipeline::ActiveHooks;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::convert::LIMIT;
-use crate::{ContactEvent, PhysicsWorld, warm_start};
+use crate::{ContactEvent, PhysicsWorld, patches, recycling, warm_start};
 
 /// Touches of one body that travel with it; a body that touches more leaves the rest behind.
 const CONTACTS_PER_BODY_MAX: usize = 64;
 
-/// Points of one touch that travel with it. The engine itself solves four.
-pub(crate) const POINTS_PER_CONTACT_MAX: usize = 8;
+/// Patches of one touch that travel with it.
+pub(crate) const PATCHES_PER_CONTACT_MAX: usize = 8;
+
+/// Points of one patch that travel with it. The engine itself solves four.
+pub(crate) const POINTS_PER_PATCH_MAX: usize = 16;
 
 /// Greatest impulse that is believed, N s.
 const IMPULSE_MAX: f32 = 1e9;
@@ -64,9 +67,11 @@ impl PhysicsWorld {
             for pair in self.engine.narrow_phase.contact_pairs_with(slot.collider) {
                 if pair.has_any_active_contact()
                     && let Some(other) = partner(pair.collider1, pair.collider2)
+                    && let Some(one) = self.engine.colliders.get(pair.collider1)
+                    && let Some(two) = self.engine.colliders.get(pair.collider2)
                 {
                     let first = (pair.collider1 == slot.collider) == (nid < other);
-                    let contact = state_of(pair, ContactState::bare(nid, other), first);
+                    let contact = state_of(pair, (one, two), ContactState::bare(nid, other), first);
                     found.insert((contact.a, contact.b), contact);
                 }
             }
@@ -86,14 +91,14 @@ impl PhysicsWorld {
     /// impossible numbers is dropped: it is worth a twitch, not a refusal.
     pub(crate) fn accept_contacts(&mut self, mut contacts: Vec<ContactState>, members: &[crate::Member]) {
         let arrives = |nid: Nid| members.binary_search_by_key(&nid, |member| member.nid).is_ok();
-        contacts.retain_mut(|ContactState { a, b, normal_a, normal_b, points }| {
+        contacts.retain_mut(|ContactState { a, b, patches, .. }| {
             let is_unit = |normal: &Vec3| (normal.length_squared() - 1.0).abs() < 1e-2;
-            points.retain(is_believable);
-            points.truncate(POINTS_PER_CONTACT_MAX);
-            if points.is_empty() || !is_unit(normal_a) || !is_unit(normal_b) {
-                points.clear();
-                (*normal_a, *normal_b) = (Vec3::ZERO, Vec3::ZERO);
-            }
+            patches.retain_mut(|ContactPatch { normal_a, normal_b, points }| {
+                points.retain(is_believable);
+                points.truncate(POINTS_PER_PATCH_MAX);
+                !points.is_empty() && is_unit(normal_a) && is_unit(normal_b)
+            });
+            patches.truncate(PATCHES_PER_CONTACT_MAX);
             let known = |nid: Nid| arrives(nid) || self.statics.contains(nid);
             *a < *b && (arrives(*a) || arrives(*b)) && known(*a) && known(*b)
         });
@@ -117,7 +122,7 @@ impl PhysicsWorld {
 
     /// Lays the impulses of arrived touches ready for the engine and returns the colliders that ask for them.
     pub(crate) fn arm_warm_start(&mut self) -> Vec<ColliderHandle> {
-        let pressing = self.carried.iter().filter(|(_, contact)| !contact.points.is_empty());
+        let pressing = self.carried.iter().filter(|(_, contact)| !contact.patches.is_empty());
         let ready: Carried = pressing.map(|(pair, contact)| (*pair, contact.clone())).collect();
         if ready.is_empty() {
             return Vec::new();
@@ -163,13 +168,28 @@ impl PhysicsWorld {
 }
 
 /// Adds what the engine could take back of a pair; `straight` if its first collider is that of the lower id.
-fn state_of(pair: &ContactPair, mut contact: ContactState, straight: bool) -> ContactState {
-    if let [manifold] = pair.manifolds() {
-        (contact.normal_a, contact.normal_b) = warm_start::read(manifold, &mut contact.points);
-        contact.points.truncate(POINTS_PER_CONTACT_MAX);
-        if !straight {
-            warm_start::swap_ends(&mut contact);
+fn state_of(
+    pair: &ContactPair,
+    (one, two): (&Collider, &Collider),
+    mut contact: ContactState,
+    straight: bool,
+) -> ContactState {
+    let with_parts = patches::has_parts(one.shape()) || patches::has_parts(two.shape());
+    contact.recycled = recycling::would_recycle(pair, one, two);
+    for manifold in pair.manifolds().iter().take(PATCHES_PER_CONTACT_MAX) {
+        let mut points = Vec::new();
+        if contact.recycled {
+            warm_start::read_solved(manifold, &mut points);
+        } else {
+            warm_start::read_all(manifold, with_parts, &mut points);
         }
+        points.truncate(POINTS_PER_PATCH_MAX);
+        if !points.is_empty() {
+            contact.patches.push(ContactPatch { normal_a: manifold.local_n1, normal_b: manifold.local_n2, points });
+        }
+    }
+    if !straight {
+        warm_start::swap_ends(&mut contact);
     }
     contact
 }
@@ -180,6 +200,8 @@ fn is_believable(point: &ContactPoint) -> bool {
         && point.at_b.is_finite()
         && within(point.at_a.abs().max_element(), LIMIT)
         && within(point.at_b.abs().max_element(), LIMIT)
+        && within(point.distance, LIMIT)
+        && (0.0..=IMPULSE_MAX).contains(&point.step_impulse)
         && (0.0..=IMPULSE_MAX).contains(&point.normal_impulse)
         && point.tangent_impulse.is_finite()
         && within(point.tangent_impulse.abs().max_element(), IMPULSE_MAX)

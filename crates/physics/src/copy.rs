@@ -2,12 +2,13 @@
 //!
 //! Most of the time goes into reading what presses where, because that lies scattered in memory. Whether an impulse that
 //! contacts begin with is of this tick or a few ticks old does not matter, because the engine begins from what it finds
-//! between bodies. So it is taken down in shares, one a tick, before the tick that counts.
+//! between bodies. So it is taken down in shares, one a tick, before the tick that counts. Of each touch it holds the points
+//! that the engine solves, as for bodies at rest against each other.
 
-use nimbus_model::{ContactPoint, ContactState, Group, Link, Member, Nid, Vec3};
+use nimbus_model::{ContactPatch, ContactPoint, ContactState, Group, Link, Member, Nid, Vec3};
 use rapier3d::geometry::{ColliderHandle, ContactPair};
 
-use crate::contacts::POINTS_PER_CONTACT_MAX;
+use crate::contacts::PATCHES_PER_CONTACT_MAX;
 use crate::{PhysicsWorld, warm_start};
 
 /// What presses where in a world, taken down in shares.
@@ -19,7 +20,9 @@ pub struct Pressure {
 #[derive(Clone, Debug, Default)]
 struct Share {
     touches: Vec<Touch>,
-    /// The points of all touches, one after the other.
+    /// The patches of all touches, one after the other.
+    patches: Vec<Patch>,
+    /// The points of all patches, one after the other.
     points: Vec<ContactPoint>,
 }
 
@@ -27,6 +30,11 @@ struct Share {
 #[derive(Clone, Debug)]
 struct Touch {
     bodies: (Nid, Nid),
+    patches: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Patch {
     normals: (Vec3, Vec3),
     points: usize,
 }
@@ -102,13 +110,16 @@ impl PhysicsWorld {
 
 impl Share {
     fn touch(&mut self, bodies: (Nid, Nid), pair: &ContactPair) {
-        let before = self.points.len();
-        let normals = match pair.manifolds() {
-            [manifold] => warm_start::read(manifold, &mut self.points),
-            _ => (Vec3::ZERO, Vec3::ZERO),
-        };
-        self.points.truncate(before + POINTS_PER_CONTACT_MAX);
-        self.touches.push(Touch { bodies, normals, points: self.points.len() - before });
+        let first = self.patches.len();
+        for manifold in pair.manifolds().iter().take(PATCHES_PER_CONTACT_MAX) {
+            let before = self.points.len();
+            warm_start::read_solved(manifold, &mut self.points);
+            let points = self.points.len() - before;
+            if points > 0 {
+                self.patches.push(Patch { normals: (manifold.local_n1, manifold.local_n2), points });
+            }
+        }
+        self.touches.push(Touch { bodies, patches: self.patches.len() - first });
     }
 }
 
@@ -116,12 +127,16 @@ impl Copied {
     /// The bodies as a group in canonical order.
     pub fn into_group(self) -> Group {
         let Copied { members, links, carried: mut contacts, pressure } = self;
-        for Share { touches, points } in pressure.shares {
+        for Share { touches, patches, points } in pressure.shares {
             let mut points = points.into_iter();
-            contacts.extend(touches.into_iter().map(|Touch { bodies: (one, two), normals, points: count }| {
-                let mut contact = ContactState::bare(one, two);
-                (contact.normal_a, contact.normal_b) = normals;
-                contact.points.extend(points.by_ref().take(count));
+            let mut patches = patches.into_iter().map(|Patch { normals, points: count }| ContactPatch {
+                normal_a: normals.0,
+                normal_b: normals.1,
+                points: points.by_ref().take(count).collect(),
+            });
+            contacts.extend(touches.into_iter().map(|Touch { bodies: (one, two), patches: count }| {
+                let mut contact = ContactState { recycled: true, ..ContactState::bare(one, two) };
+                contact.patches.extend(patches.by_ref().take(count));
                 if one > two {
                     warm_start::swap_ends(&mut contact);
                 }
@@ -165,7 +180,14 @@ mod tests {
             "five boxes touch four times and the ground once"
         );
         let nids: Vec<Nid> = physics.nids().collect();
-        assert_eq!(copy, physics.remove(&nids));
+        let mut removed = physics.remove(&nids);
+        assert!(removed.contacts.iter().any(|contact| contact.recycled), "some boxes hardly move");
+        // What hardly moves is taken down to the bit; of the rest, the points that are solved.
+        for (one, two) in removed.contacts.iter_mut().zip(&copy.contacts).filter(|(one, _)| !one.recycled) {
+            assert_eq!((one.a, one.b), (two.a, two.b));
+            one.clone_from(two);
+        }
+        assert_eq!(copy, removed);
     }
 
     #[test]
@@ -178,7 +200,7 @@ mod tests {
             physics.note_pressure(&mut pressure);
         }
         let copy = physics.copy(pressure).into_group();
-        assert_eq!(copy.contacts.iter().filter(|contact| !contact.points.is_empty()).count(), 5);
+        assert_eq!(copy.contacts.iter().filter(|contact| !contact.patches.is_empty()).count(), 5);
         let mut bare = copy.clone();
         bare.contacts.clear();
         let fastest = |group: Group| {

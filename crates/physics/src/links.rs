@@ -48,6 +48,10 @@ impl LinkTable {
         self.by_first.contains_key(&key)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.by_first.is_empty()
+    }
+
     pub(crate) fn iter(&self) -> impl Iterator<Item = (LinkKey, &LinkRecord)> {
         self.by_first.iter().map(|(key, record)| (*key, record))
     }

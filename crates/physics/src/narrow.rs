@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 
 use crate::queries::{Filter, Nearest, RayHit, ShapeHit};
 use crate::shapes::ShapeStore;
-use crate::{body, convert};
+use crate::{body, convert, height_field, watertight};
 
 /// A body where it is.
 #[derive(Clone, Copy)]
@@ -32,8 +32,17 @@ pub(crate) struct Moving {
 impl Placed<'_> {
     /// Where a ray of unit direction meets the body.
     pub(crate) fn on_ray(&self, ray: &Ray, reach: f32) -> Option<RayHit> {
-        let found = self.shape.cast_ray_and_get_normal(self.at, ray, reach, true)?;
-        let (distance, normal) = (found.time_of_impact, found.normal);
+        let on_surface = || ray.inverse_transform_by(self.at);
+        let (distance, normal) = if let Some(field) = self.shape.as_heightfield() {
+            let found = height_field::on_ray(field, &on_surface(), reach)?;
+            (found.distance, self.at.rotation * found.normal)
+        } else if let Some(mesh) = self.shape.as_trimesh() {
+            let found = watertight::on_mesh(mesh, &on_surface(), reach)?;
+            (found.distance, self.at.rotation * found.normal)
+        } else {
+            let found = self.shape.cast_ray_and_get_normal(self.at, ray, reach, true)?;
+            (found.time_of_impact, found.normal)
+        };
         Some(RayHit { nid: self.nid, distance, point: ray.origin + ray.dir * distance, normal })
     }
 
@@ -41,8 +50,13 @@ impl Placed<'_> {
     pub(crate) fn in_way(&self, moving: &Moving, reach: f32) -> Option<ShapeHit> {
         let Moving { shape, start, direction } = moving;
         let options = cast_options(reach);
-        let found = query::cast_shapes(start, *direction, &**shape, self.at, Vec3::ZERO, self.shape, options);
-        let found = found.ok().flatten()?;
+        let found = if let Some(field) = self.shape.as_heightfield() {
+            let (start, direction) = (self.at.inv_mul(start), self.at.rotation.inverse() * *direction);
+            height_field::in_way(field, &**shape, &start, direction, options)
+        } else {
+            let found = query::cast_shapes(start, *direction, &**shape, self.at, Vec3::ZERO, self.shape, options);
+            found.ok().flatten()
+        }?;
         let overlaps = found.status == ShapeCastStatus::PenetratingOrWithinTargetDist;
         let distance = if overlaps { 0.0 } else { found.time_of_impact };
         let (point, normal) = (self.at * found.witness2, self.at.rotation * found.normal2);

@@ -12,6 +12,9 @@ use crate::narrow::{Placed, Ranked, cast_reach, query_moving, query_ray, query_s
 use crate::search::{self, Line};
 use crate::{PhysicsWorld, convert};
 
+/// How far beside a ray a box is still looked into, metres: more than rounding takes from a ray on the face of a box.
+const RAY_MARGIN: f32 = 0.01;
+
 /// Which bodies a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filter {
@@ -89,11 +92,11 @@ impl PhysicsWorld {
     pub fn ray_cast(&self, origin: Vec3, direction: Vec3, max: f32, filter: Filter) -> Option<RayHit> {
         let ray = query_ray(origin, direction, max)?;
         let fresh = self.fresh_bodies(filter).filter_map(|body| body.on_ray(&ray, max));
+        let line = Line::new(ray.origin, ray.dir, Vec3::splat(RAY_MARGIN));
+        // Not by the engine's own search: it asks surfaces in a way that lets rays through between their triangles.
+        let counts = |key: u32| self.counted(key, &filter);
         let near = self.in_tree(filter, |tree| {
-            let (_, first) = tree.cast_ray(&ray, max, true)?;
-            let reach = with_slack(first, max);
-            let all = tree.intersect_ray(ray, reach, true);
-            all.filter_map(|(_, collider, _)| self.placed(collider)?.on_ray(&ray, reach)).min_by(Ranked::order)
+            search::best(tree.bvh, max, |node| line.enters(node), counts, |body| body.on_ray(&ray, max)).0
         });
         fresh.chain(near).min_by(Ranked::order)
     }
@@ -108,10 +111,7 @@ impl PhysicsWorld {
         let line = Line::new(bounds.center(), moving.direction, bounds.half_extents());
         // Not by the engine's own search: it gives every next body a shorter way, and so loses those that are met just
         // before the end of it.
-        let counts = |key: u32| {
-            let (collider, _) = self.engine.colliders.get_unknown_gen(key)?;
-            self.placed(collider).filter(|_| self.admits(&filter, collider))
-        };
+        let counts = |key: u32| self.counted(key, &filter);
         let near = self.in_tree(filter, |tree| {
             search::best(tree.bvh, max, |node| line.enters(node), counts, |body| body.in_way(&moving, max)).0
         });
@@ -178,6 +178,12 @@ impl PhysicsWorld {
     fn fresh_bodies(&self, filter: Filter) -> impl Iterator<Item = Placed<'_>> + '_ {
         let colliders = self.fresh.iter().filter_map(|handle| self.engine.colliders.get(*handle));
         colliders.filter(move |collider| self.admits(&filter, collider)).filter_map(|collider| self.placed(collider))
+    }
+
+    /// The body of a leaf of the search tree, if it counts.
+    fn counted(&self, key: u32, filter: &Filter) -> Option<Placed<'_>> {
+        let (collider, _) = self.engine.colliders.get_unknown_gen(key)?;
+        self.placed(collider).filter(|_| self.admits(filter, collider))
     }
 
     fn placed<'a>(&self, collider: &'a Collider) -> Option<Placed<'a>> {

@@ -72,6 +72,11 @@ impl PhysicsWorld {
         self.links.touching(nid).count()
     }
 
+    /// True when there is any joint.
+    pub fn has_links(&self) -> bool {
+        !self.links.is_empty()
+    }
+
     /// The owned bodies that joints hold directly to this one, sorted, each once.
     pub fn linked(&self, nid: Nid) -> impl Iterator<Item = Nid> + '_ {
         self.links.partners(nid).into_iter().filter(|partner| self.index.contains(*partner))

@@ -18,7 +18,7 @@ use crate::links::LinkRecord;
 use crate::world::Pending;
 
 /// Names the form: this crate's layout and the engine version whose state is inside. Change it with either.
-const NAME: &[u8; 8] = b"nphys\x00\x24\x04";
+const NAME: &[u8; 8] = b"nphys\x00\x24\x05";
 
 /// One body beside the engine's record of it. The description is an index into the table of descriptions, because
 /// thousands of bodies share a few.

@@ -1,6 +1,6 @@
 //! Reading bodies.
 
-use nimbus_model::{Aabb, BodyDesc, Extent, Motion, Nid, Pose, Vec3, Velocity};
+use nimbus_model::{Aabb, BodyDesc, BodyKind, Extent, Motion, Nid, Pose, Vec3, Velocity};
 use rapier3d::dynamics::{RigidBody, RigidBodyHandle};
 use rapier3d::math::Pose as EnginePose;
 use rapier3d::parry::bounding_volume::BoundingVolume;
@@ -39,6 +39,24 @@ impl BodyView<'_> {
     /// Its mass, kilograms.
     pub fn mass(&self) -> f32 {
         self.body.mass()
+    }
+
+    /// How fast any point of it moves into room that it does not take yet, m/s: the speed of its centre and what its
+    /// spin adds.
+    pub fn surface_speed(&self) -> f32 {
+        let Velocity { linear, angular } = self.velocity;
+        linear.length() + self.desc.shape.turning_speed(self.pose.rotation, angular)
+    }
+
+    /// Mass, kilograms, as what it strikes feels it: infinite for a body that nothing moves.
+    pub fn striking_mass(&self) -> f32 {
+        if self.body.is_dynamic() { self.body.mass() } else { f32::INFINITY }
+    }
+
+    /// True for a body that acts on others within a step: the engine looks along its whole way for movable bodies, not only
+    /// at where it starts. It can be stopped one tick earlier than any other body could touch what stops it.
+    pub fn sweeps(&self) -> bool {
+        self.desc.ccd && self.desc.kind == BodyKind::Dynamic
     }
 
     /// The acceleration that the force set on it gives it, m/s2.

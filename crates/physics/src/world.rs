@@ -82,6 +82,8 @@ impl PhysicsWorld {
         // by itself. A body new to a world starts with fresh ones, and a stack that changed servers would sway to a new
         // balance. At 3 mm it stays, for about a tenth of a step; docs/decisions/0006 has the figures.
         engine.integration_parameters.normalized_contact_recycle_distance = 0.003;
+        // Points of shapes with several parts are merged in `patches.rs`, where their impulses can be given back.
+        engine.integration_parameters.contact_clustering = false;
 
         let mut this = PhysicsWorld::around(engine);
         let dummies = this.reserve_low_colliders(slots_below_statics);

@@ -4,7 +4,7 @@
 mod scene;
 
 use nimbus_model::{BodyDesc, Nid, Pose, Quat, Rng, Shape, Vec3, Velocity};
-use nimbus_physics::{ContactEvent, ContactPoint, ContactState, Group, PhysicsWorld};
+use nimbus_physics::{ContactEvent, ContactPatch, ContactPoint, ContactState, Group, PhysicsWorld};
 use scene::{at, nid, single};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -87,11 +87,13 @@ fn impulses_fit_whichever_way_round_the_engine_holds_the_pair() {
         (contact.a, contact.b) = (rename(contact.a), rename(contact.b));
         if contact.a > contact.b {
             std::mem::swap(&mut contact.a, &mut contact.b);
-            std::mem::swap(&mut contact.normal_a, &mut contact.normal_b);
-            for point in &mut contact.points {
-                std::mem::swap(&mut point.at_a, &mut point.at_b);
-                std::mem::swap(&mut point.feature_a, &mut point.feature_b);
-                point.tangent_impulse = -point.tangent_impulse;
+            for patch in &mut contact.patches {
+                std::mem::swap(&mut patch.normal_a, &mut patch.normal_b);
+                for point in &mut patch.points {
+                    std::mem::swap(&mut point.at_a, &mut point.at_b);
+                    std::mem::swap(&mut point.feature_a, &mut point.feature_b);
+                    point.tangent_impulse = -point.tangent_impulse;
+                }
             }
         }
     }
@@ -206,7 +208,7 @@ fn sensors_go_on_sensing() {
     assert_eq!(here.last_report().contacts.len(), 2);
     let group = here.remove(&[nid(1)]);
     assert_eq!(group.contacts.iter().map(|contact| contact.a).collect::<Vec<_>>(), [GROUND, gate]);
-    assert!(group.contacts[1].points.is_empty());
+    assert!(group.contacts[1].patches.is_empty());
     let mut there = scene::reporting(&model);
     there.insert(group).unwrap();
     assert!(there.step().contacts.is_empty());
@@ -242,23 +244,33 @@ fn bad_touches_are_dropped_and_good_ones_kept() {
     let mut world = standing_stack();
     let good = world.remove(&all(&world));
     let mut bad = good.clone();
-    let point = good.contacts[0].points[0];
+    let first = good.contacts[0].patches[0].clone();
+    let point = first.points[0];
     let with = |change: &dyn Fn(&mut ContactPoint)| {
         let mut changed = point;
         change(&mut changed);
         changed
     };
-    bad.contacts[0].points.extend([
+    bad.contacts[0].patches[0].points.extend([
         with(&|p| p.normal_impulse = f32::NAN),
         with(&|p| p.normal_impulse = -1.0),
         with(&|p| p.normal_impulse = 1e30),
+        with(&|p| p.step_impulse = -1.0),
+        with(&|p| p.distance = f32::NAN),
         with(&|p| p.at_a.x = f32::INFINITY),
         with(&|p| p.at_b.x = 1e9),
         with(&|p| p.tangent_impulse.y = f32::NAN),
         with(&|p| p.twist_impulse = f32::NEG_INFINITY),
     ]);
-    let (normal_a, normal_b) = (good.contacts[0].normal_a, good.contacts[0].normal_b);
-    let touch = |a, b| ContactState { a, b, normal_a, normal_b, points: vec![point] };
+    bad.contacts[0].patches.extend([
+        ContactPatch { points: Vec::new(), ..first.clone() },
+        ContactPatch { normal_a: Vec3::ZERO, ..first.clone() },
+        ContactPatch { normal_b: Vec3::NAN, ..first.clone() },
+    ]);
+    let touch = |a, b| ContactState {
+        patches: vec![ContactPatch { points: vec![point], ..first.clone() }],
+        ..ContactState { a, b, ..good.contacts[0].clone() }
+    };
     bad.contacts.extend([
         touch(nid(3), nid(3)),
         touch(nid(4), nid(3)),
@@ -276,11 +288,12 @@ fn bad_touches_are_dropped_and_good_ones_kept() {
     };
     assert!(run(bad) == run(good.clone()), "nothing of it got through");
 
-    let mut flood = good;
+    let mut flood = good.clone();
     flood.contacts = (0..10_000).map(|i| touch(nid(1), nid(2 + i % 8))).collect();
-    flood.contacts[0].points = vec![point; 10_000];
+    flood.contacts[0].patches = vec![ContactPatch { points: vec![point; 10_000], ..first.clone() }; 100];
     let mut world = scene::empty();
     world.insert(flood).unwrap();
     let back = world.remove(&all(&world));
-    assert!(back.contacts.len() <= 8 && back.contacts.iter().all(|contact| contact.points.len() <= 8));
+    assert!(back.contacts.len() <= 8 && back.contacts.iter().all(|contact| contact.patches.len() <= 8));
+    assert!(back.contacts.iter().flat_map(|contact| &contact.patches).all(|patch| patch.points.len() <= 16));
 }

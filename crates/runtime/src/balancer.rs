@@ -56,16 +56,15 @@ pub(crate) struct Balancer {
 
 impl Balancer {
     /// A balancer of a world that begins with a partition.
-    pub(crate) fn new(world: &World, map: PartitionMap) -> Balancer {
+    pub(crate) fn new(world: &World, aura: &AuraConfig, map: PartitionMap) -> Balancer {
         let lead_ticks = PlannerConfig::new(0.0).lead_ticks;
-        Balancer::with_lead(world, map, lead_ticks)
+        Balancer::with_lead(world, aura, map, lead_ticks)
     }
 
     /// The same, when partitions have to be announced this long before they take effect.
-    pub(crate) fn with_lead(world: &World, map: PartitionMap, lead_ticks: u64) -> Balancer {
-        let aura = AuraConfig::default();
-        let reach_m = Horizon::new(world, &aura).depth_m();
-        let width_min = Horizon::planned_width_min(world, &aura);
+    pub(crate) fn with_lead(world: &World, aura: &AuraConfig, map: PartitionMap, lead_ticks: u64) -> Balancer {
+        let reach_m = Horizon::new(world, aura).depth_m();
+        let width_min = Horizon::planned_width_min(world, aura);
         let config = PlannerConfig { reach_m, lead_ticks, gain_us_min: NOISE_US, ..PlannerConfig::new(width_min) };
         Balancer { planner: Planner::new(config), map, asked: Tick(0) }
     }

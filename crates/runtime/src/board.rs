@@ -1,6 +1,6 @@
 //! Where everything that runs in this process can be looked up: the source of `/api/world` and `/metrics`.
 
-use nimbus_control::LoadReport;
+use nimbus_control::{LoadReport, Strain};
 use nimbus_gateway::{Counters, NodeStats, WorldStats};
 use nimbus_model::{RegionId, Tick};
 use nimbus_wire::SeamTotals;
@@ -32,8 +32,10 @@ pub struct GatewayReading {
     pub views: (usize, usize),
     /// Whether the timeline stands still.
     pub paused: bool,
-    /// How fast the timeline runs.
+    /// How fast the timeline was asked to run.
     pub speed: f32,
+    /// The share of that at which it does.
+    pub dilation: f32,
     /// What it counted.
     pub counters: Counters,
     /// Bytes it queued for clients.
@@ -73,6 +75,12 @@ impl Board {
         self.gauges.iter().filter_map(|gauge| gauge.load(era)).collect()
     }
 
+    /// How hard each server finds it to keep up, those that live and have a place.
+    pub fn strains(&self) -> Vec<Strain> {
+        let strain = |reading: &Reading| (reading.alive && reading.has_place).then_some(reading.strain);
+        self.gauges.iter().filter_map(|gauge| gauge.look(strain)).collect()
+    }
+
     /// The gateway.
     pub fn gateway(&self) -> GatewayReading {
         self.lock().clone()
@@ -109,6 +117,7 @@ impl Board {
             era: gateway.era,
             paused: gateway.paused,
             speed: gateway.speed,
+            dilation: gateway.dilation,
             nodes,
         }
     }
@@ -154,7 +163,7 @@ mod tests {
         let regions = [RegionId(0), RegionId(1)];
         let board =
             Board::new(regions.map(Gauge::new).to_vec(), Links::new(&regions, GATEWAY).0, GatewayReading::default());
-        let told = SeamTotals { auras: 7, ghosts: 3, in_transit: 1, breaches: [2, 0, 0, 1, 0, 0] };
+        let told = SeamTotals { auras: 7, ghosts: 3, in_transit: 1, breaches: [2, 0, 0, 1, 0, 0, 0, 0, 0, 0] };
         board.write_gateway(|reading| _ = reading.seams.insert(RegionId(1), told));
         let nodes = board.world_stats().nodes;
         assert_eq!((nodes[1].auras, nodes[1].ghosts, nodes[1].breaches), (7, 3, 3));

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Version of the form on disk.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes of one file at the most; longer ones are not read.
 const FILE_BYTES_MAX: u64 = 4 << 30;
 

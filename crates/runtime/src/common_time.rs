@@ -38,17 +38,28 @@ impl CommonTime {
         tick.unwrap_or_default().max(self.floor)
     }
 
+    /// World time, microseconds; none before the cluster has started.
+    pub(crate) fn world_us(&self, now: Duration) -> Option<u64> {
+        let now_us = self.zero_us.saturating_add(now.as_micros() as u64);
+        self.timeline.as_ref().map(|timeline| timeline.world_us(now_us))
+    }
+
     /// The moment at which a tick becomes due; none when it never will unless the timeline changes.
     pub(crate) fn when(&self, tick: Tick) -> Option<Duration> {
         let due_us = self.timeline.as_ref()?.due_us(tick)?;
         Some(Duration::from_micros(due_us.saturating_sub(self.zero_us)))
     }
 
-    /// Whether time stands still, and how fast it passes otherwise; 1 is real time.
-    pub(crate) fn shown(&self, now: Duration) -> (bool, f32) {
-        let Some(timeline) = &self.timeline else { return (false, 1.0) };
-        let paused = timeline.horizon().is_some_and(|last| self.due(now) >= last);
-        (paused, timeline.speed_permille() as f32 / 1000.0)
+    /// Whether time stands still.
+    pub(crate) fn is_paused(&self, now: Duration) -> bool {
+        let horizon = self.timeline.as_ref().and_then(Timeline::horizon);
+        horizon.is_some_and(|last| self.due(now) >= last)
+    }
+
+    /// How fast time passes whenever it does, and how fast it was ordered to, thousandths of real time.
+    pub(crate) fn paces(&self) -> (u32, u32) {
+        let timeline = self.timeline.as_ref();
+        timeline.map_or((1000, 1000), |timeline| (timeline.pace_permille(), timeline.speed_permille()))
     }
 }
 
@@ -63,7 +74,8 @@ mod tests {
     #[test]
     fn nothing_is_due_before_the_cluster_has_started() {
         let mut time = CommonTime::default();
-        assert_eq!((time.due(ms(9_000)), time.when(Tick(1)), time.shown(ms(0))), (Tick(0), None, (false, 1.0)));
+        assert_eq!((time.due(ms(9_000)), time.when(Tick(1)), time.world_us(ms(9))), (Tick(0), None, None));
+        assert_eq!((time.is_paused(ms(0)), time.paces()), (false, (1000, 1000)));
         assert!(time.follow(&Timeline::new(5_000_000, 50), 4_000_000, ms(1_000)));
         assert_eq!((time.due(ms(1_999)), time.due(ms(2_020))), (Tick(0), Tick(1)));
         assert_eq!(time.when(Tick(1)), Some(ms(2_020)));

@@ -28,7 +28,7 @@ impl StaticEdit {
 pub(crate) fn regions_problem(
     newest: &PartitionMap,
     (boxes, rest): (&[RegionBox], RegionId),
-    world: &World,
+    (world, aura): (&World, &AuraConfig),
     served: impl Fn(&RegionId) -> bool,
 ) -> Option<String> {
     let map = match newest.redraw(boxes, rest, newest.effective()) {
@@ -38,7 +38,7 @@ pub(crate) fn regions_problem(
     if let Some(nobody) = map.regions().iter().find(|region| !served(region)) {
         return Some(format!("there is no server for region {}; there are others to give it to", nobody.0));
     }
-    Horizon::layout_problem(world, &AuraConfig::default(), &map)
+    Horizon::layout_problem(world, aura, &map)
 }
 
 #[cfg(test)]
@@ -55,8 +55,9 @@ mod tests {
             let bounds = Aabb { min: Vec3::NEG_INFINITY.with_x(from), max: Vec3::INFINITY.with_x(to) };
             vec![RegionBox { region: RegionId(region), bounds }]
         };
+        let aura = AuraConfig::PROCESSES;
         let problem = |boxes: Vec<RegionBox>, rest: u16| {
-            regions_problem(&map, (&boxes, RegionId(rest)), &world, |region| region.0 < 2)
+            regions_problem(&map, (&boxes, RegionId(rest)), (&world, &aura), |region| region.0 < 2)
         };
         assert_eq!(problem(slab(1, 20.0, f32::INFINITY), 0), None);
         assert!(problem(slab(1, 20.0, 21.0), 0).unwrap().contains("1.0 m wide"));

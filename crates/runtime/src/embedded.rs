@@ -2,7 +2,7 @@
 
 use nimbus_gateway::{Gateway, GatewayConfig, SceneInfo};
 use nimbus_model::{ClientId, Nid, RegionId, Tick, World};
-use nimbus_node::{ContactTick, Policy};
+use nimbus_node::{AuraConfig, ContactTick, Policy};
 use nimbus_wire::client::{ClientRole, Parsed, Reject};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::board::{Board, GatewayReading};
 use crate::client_queue::{ClientEnd, client_queue};
 use crate::gateway_thread::{ClientEvent, EVENTS_MAX, GatewayThread};
 use crate::pace::{Pace, RealTime};
-use crate::play::Play;
+use crate::play::{Play, SLOWEST_PERMILLE, slowest_permille};
 use crate::recording::RecordingError;
 use crate::servers::{GATEWAY, RunEnd, Servers, ServersConfig, StartError};
 
@@ -52,6 +52,8 @@ pub struct EmbeddedConfig {
     pub servers: u16,
     /// Who should own what.
     pub policy: Policy,
+    /// How the aura policy judges, and what is promised of computing, clocks and backups.
+    pub aura: AuraConfig,
     /// Whether boundaries follow the load, by measured CPU time.
     pub balance: bool,
     /// What a tick of a server may cost, microseconds, before one without a place shares its region. Worlds begin on one
@@ -60,12 +62,17 @@ pub struct EmbeddedConfig {
     /// Every server has a backup in this process, and clients may kill it; see [`ServersConfig::durable`]. Off while there
     /// is a recording.
     pub durable: bool,
+    /// Least share of the speed asked for to which the world slows down when a server cannot keep up, thousandths; 1000
+    /// forbids time dilation.
+    pub slowest_permille: u32,
     /// Write the run to this file.
     pub record: Option<PathBuf>,
     /// Tell here what begins and ceases to touch; see [`ServersConfig::contacts`].
     pub contacts: Option<SyncSender<(RegionId, ContactTick)>>,
     /// The game that its servers play.
     pub play: Option<Play>,
+    /// Most bodies that one server hosts; by the machine's memory unless told.
+    pub bodies_per_region: Option<u32>,
     /// Limits of the gateway.
     pub gateway: GatewayConfig,
 }
@@ -78,12 +85,15 @@ impl EmbeddedConfig {
             scenes: Scenes::default(),
             servers: 1,
             policy: Policy::default(),
+            aura: AuraConfig::PROCESSES,
             balance: false,
             budget_us: None,
             durable: false,
+            slowest_permille: SLOWEST_PERMILLE,
             record: None,
             contacts: None,
             play: None,
+            bodies_per_region: None,
             gateway: GatewayConfig { id: GATEWAY, ..GatewayConfig::default() },
         }
     }
@@ -108,25 +118,45 @@ impl EmbeddedCluster {
     /// Starts every server and the gateway, in real time.
     pub fn start(config: EmbeddedConfig) -> Result<EmbeddedCluster, StartError> {
         let EmbeddedConfig { world, scenes, servers, policy, balance, budget_us, .. } = config;
-        let EmbeddedConfig { durable, record, contacts, play, gateway, .. } = config;
+        let EmbeddedConfig { aura, durable, record, contacts, play, bodies_per_region, gateway, .. } = config;
+        let slowest = slowest_permille(config.slowest_permille, play.as_ref());
         let durable = durable && record.is_none();
+        let aura = aura.with_commits(durable);
         let gateway = GatewayConfig { id: GATEWAY, durable, ..gateway };
-        let asked =
-            ServersConfig { world: world.clone(), servers, gateway: true, policy, record, durable, contacts, play };
+        let asked = ServersConfig {
+            world: world.clone(),
+            servers,
+            gateway: true,
+            policy,
+            aura,
+            record,
+            durable,
+            contacts,
+            play,
+            bodies_per_region,
+        };
         let hz = world.tick_hz;
-        let (running, inbox, map) = Servers::start(asked, |_| Pace::RealTime(RealTime::start(Tick(0), hz)))?;
+        let (running, inbox, map) = Servers::start(asked, |_| Pace::RealTime(RealTime::start(Tick(0), hz, slowest)))?;
         let (events, inbound) = mpsc::channel(EVENTS_MAX);
-        let shown =
-            GatewayReading { alive: true, scene: world.name.clone(), era: 1, speed: 1.0, ..GatewayReading::default() };
+        let shown = GatewayReading {
+            alive: true,
+            scene: world.name.clone(),
+            era: 1,
+            speed: 1.0,
+            dilation: 1.0,
+            ..GatewayReading::default()
+        };
         let board = Arc::new(Board::new(running.gauges().to_vec(), running.links().clone(), shown));
         running.gauges().iter().for_each(|gauge| gauge.write(|reading| reading.load_wanted = balance));
         let thread = GatewayThread {
+            aura,
             council: None,
             kill_switch: running.kill_switch().cloned(),
             lives: Vec::new(),
-            balancer: balance.then(|| Balancer::new(&world, map.clone()).with_budget(budget_us)),
+            balancer: balance.then(|| Balancer::new(&world, &aura, map.clone()).with_budget(budget_us)),
             gateway: Gateway::new(gateway, scenes.list.clone(), world.clone(), 1, map.clone()),
             map,
+            dilate_at: Duration::ZERO,
             placed: Arc::default(),
             placed_at: Vec::new(),
             pace: running.pace().clone(),

@@ -21,14 +21,18 @@ use crate::embedded::Scenes;
 use crate::guard::KillSwitch;
 use crate::handover_log::Sightings;
 use crate::links::{LinkEnd, Links};
-use crate::pace::{Pace, RealTime};
+use crate::pace::{Pace, RealTime, Shown};
 
 /// How often it looks in while the timeline stands still.
 const POLL: Duration = Duration::from_millis(50);
 /// How often clients get figures.
 const STATS_EVERY: Duration = Duration::from_millis(500);
+/// How often the pace of the world is looked at.
+const DILATE_EVERY: Duration = Duration::from_millis(250);
 /// A world is loaded this many ticks after it was asked for, so that every server knows in time.
 const LOAD_AHEAD_TICKS: u64 = 30;
+/// The same in a world that is slow, at the least: servers prepare for some changes.
+const LOAD_AHEAD_TICKS_MIN: u64 = 12;
 /// Changes of statics that may be announced and not made yet.
 const STATICS_UNDER_WAY_MAX: usize = 8;
 /// Most events of clients taken in one go.
@@ -50,6 +54,8 @@ pub(crate) enum ClientEvent {
 
 /// A gateway with everything it needs to run.
 pub(crate) struct GatewayThread {
+    /// How the aura policy judges.
+    pub(crate) aura: AuraConfig,
     pub(crate) gateway: Gateway,
     pub(crate) pace: Arc<Pace>,
     pub(crate) links: Links,
@@ -74,6 +80,8 @@ pub(crate) struct GatewayThread {
     pub(crate) lives: Vec<(bool, u32)>,
     /// The newest partition that was announced, where this thread decides.
     pub(crate) map: PartitionMap,
+    /// When the pace is looked at next.
+    pub(crate) dilate_at: Duration,
     /// The newest statics that were announced, and when those take effect that have not yet.
     pub(crate) placed: Arc<Placed>,
     pub(crate) placed_at: Vec<Tick>,
@@ -101,6 +109,7 @@ impl GatewayThread {
             sightings.tell(&self.gateway, now);
             self.welcome_next_world();
             self.balance(now);
+            self.dilate(time);
             self.show(now, time);
             // Nobody should miss that a server dies or is back.
             let lives = self.board.lives();
@@ -110,8 +119,8 @@ impl GatewayThread {
                 stats_at = time.now() + STATS_EVERY;
                 self.let_go(time.now());
                 self.gateway.set_stats(self.board.world_stats());
-                let (paused, speed) = time.shown();
-                if news || paused || speed < 1.0 {
+                let shown = time.shown();
+                if news || shown.paused || shown.speed * shown.dilation < 1.0 {
                     self.gateway.broadcast_stats(&mut out);
                 }
             }
@@ -253,8 +262,7 @@ impl GatewayThread {
             Request::RemoveStatic(nid) => about = Some(self.build(&StaticEdit::Remove(nid), time)?),
             Request::Regions(boxes, rest) => self.redraw(&boxes, rest, time)?,
         }
-        let (paused, speed) = time.shown();
-        self.gateway.set_clock(paused, speed);
+        self.show_clock(time);
         Ok(about)
     }
 
@@ -282,7 +290,7 @@ impl GatewayThread {
     fn redraw(&mut self, boxes: &[RegionBox], rest: RegionId, time: &RealTime) -> Result<(), String> {
         self.may_load()?;
         let served = |region: &RegionId| self.regions.binary_search(region).is_ok();
-        if let Some(problem) = regions_problem(&self.map, (boxes, rest), &self.world, served) {
+        if let Some(problem) = regions_problem(&self.map, (boxes, rest), (&self.world, &self.aura), served) {
             return Err(problem);
         }
         let at = self.next_change(time);
@@ -301,7 +309,8 @@ impl GatewayThread {
     /// The tick of a change that everybody can hear of in time.
     fn next_change(&self, time: &RealTime) -> Tick {
         let (paused, horizon) = time.look(|timeline, now| (timeline.is_paused(), timeline.horizon(now)));
-        horizon + if paused { 1 } else { LOAD_AHEAD_TICKS }
+        let pace = u64::from(time.look(|timeline, _| timeline.pace_permille())).min(1000);
+        horizon + if paused { 1 } else { (LOAD_AHEAD_TICKS * pace / 1000).max(LOAD_AHEAD_TICKS_MIN) }
     }
 
     /// While time stands still nobody would reach the tick of a change: it is run.
@@ -322,7 +331,7 @@ impl GatewayThread {
         self.may_load()?;
         let era = self.gateway.era().checked_add(1).ok_or("too many worlds were loaded; restart the server")?;
         let map = PartitionMap::from_layout(&world.layout).map_err(|error| error.to_string())?;
-        if let Some(problem) = Horizon::layout_problem(&world, &AuraConfig::default(), &map) {
+        if let Some(problem) = Horizon::layout_problem(&world, &self.aura, &map) {
             return Err(problem);
         }
         if let Some(region) = map.regions().iter().find(|region| self.regions.binary_search(region).is_err()) {
@@ -335,7 +344,7 @@ impl GatewayThread {
         self.doors.announce(&change).map_err(|closed| closed.to_string())?;
         (self.map, self.placed) = (map.clone(), Arc::default());
         self.placed_at.clear();
-        let again = |former: Balancer| Balancer::new(&world, map.clone()).with_budget(former.budget_us());
+        let again = |former: Balancer| Balancer::new(&world, &self.aura, map.clone()).with_budget(former.budget_us());
         self.balancer = self.balancer.take().map(again);
         self.gateway.load(world.clone(), era, map, at);
         time.with(|timeline, now| {
@@ -369,8 +378,7 @@ impl GatewayThread {
     }
 
     fn show(&mut self, now: Tick, time: &RealTime) {
-        let (paused, speed) = time.shown();
-        self.gateway.set_clock(paused, speed);
+        let clock = self.show_clock(time);
         self.board.write_gateway(|reading| {
             reading.tick = now;
             reading.scene.clone_from(&self.world.name);
@@ -380,8 +388,24 @@ impl GatewayThread {
             reading.views = self.gateway.views();
             reading.counters = self.gateway.counters().clone();
             reading.seams.clone_from(self.gateway.seam_totals());
-            (reading.paused, reading.speed) = (paused, speed);
+            (reading.paused, reading.speed, reading.dilation) = (clock.paused, clock.speed, clock.dilation);
         });
+    }
+
+    /// Tells clients how time passes.
+    fn show_clock(&mut self, time: &RealTime) -> Shown {
+        let clock = time.shown();
+        self.gateway.set_clock(clock.paused, clock.speed, clock.dilation);
+        clock
+    }
+
+    /// Slows the whole world down when a server cannot keep up, where this thread decides.
+    fn dilate(&mut self, time: &RealTime) {
+        if self.council.is_some() || time.now() < self.dilate_at {
+            return;
+        }
+        self.dilate_at = time.now() + DILATE_EVERY;
+        time.dilate(self.board.strains());
     }
 }
 

@@ -20,6 +20,7 @@ use crate::node_thread::{NodeEnd, NodeThread};
 use crate::pace::Pace;
 use crate::play::Play;
 use crate::reading::Gauge;
+use crate::servers::SERVERS_MAX;
 
 /// A region has no server for so long after its server was killed, as where it takes heartbeats to notice.
 pub(crate) const DOWN: Duration = Duration::from_millis(500);
@@ -186,7 +187,7 @@ impl Guard {
                     return None;
                 }
             };
-            let (runner, recorder) = (usize::MAX, None);
+            let (runner, recorder) = (SERVERS_MAX + usize::from(region.0), None);
             Some(
                 NodeThread { node, runner, pace, links, inbox, changes, errands, gauge, recorder, contacts, play }
                     .run(),

@@ -61,6 +61,7 @@ pub(crate) fn tell_events(epoch: u32, events: &[Event]) {
     for &Event { era, tick, region, nid, body_epoch, kind } in events {
         let (what, peer, reason) = match kind {
             EventKind::Born => ("born", None, None),
+            EventKind::NotBorn => ("not born", None, Some("the budget is used up".to_owned())),
             EventKind::Died(cause) => ("died", None, Some(format!("{cause:?}"))),
             EventKind::Granted(to) => ("granted", Some(to), None),
             EventKind::Adopted(from) => ("adopted", Some(from), None),

@@ -125,7 +125,7 @@ pub fn inspect(path: &Path, keep_hand_overs: bool) -> Result<Inspection, Recordi
                 EventKind::Born => found.born += 1,
                 EventKind::Died(cause) => *found.died.entry(cause_text(cause).to_owned()).or_default() += 1,
                 EventKind::Refused(..) => found.refused += 1,
-                EventKind::Granted(_) => {}
+                EventKind::Granted(_) | EventKind::NotBorn => {}
                 EventKind::Adopted(from) => {
                     *pairs.entry((from, event.region)).or_default() += 1;
                     if keep_hand_overs {
@@ -181,6 +181,7 @@ fn reigns(mut events: Vec<Event>) -> Vec<Reign> {
                 end(&mut reigns, event.tick, cause_text(cause).to_owned());
                 continue;
             }
+            EventKind::NotBorn => continue,
             EventKind::Refused(from, refusal) => {
                 end(&mut reigns, event.tick, format!("refused by {}, back to {from}: {refusal}", event.region));
                 continue;

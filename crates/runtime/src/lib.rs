@@ -27,6 +27,7 @@ mod handover_log;
 mod http;
 pub mod inspect;
 pub mod links;
+pub mod memory;
 pub mod mesh;
 mod metrics;
 mod node_thread;
@@ -56,8 +57,10 @@ pub use errand::{Census, Places};
 pub use http::{BindError, Listening, Web};
 pub use node_thread::{BEHIND_TICKS_MAX, NodeEnd};
 pub use operator::{Facts, Operator, Page};
-pub use play::Play;
+pub use play::{Play, SLOWEST_PERMILLE};
 pub use quic::{QuicCertificate, QuicCertificateError, QuicConfig, QuicDoor, QuicPort};
 pub use reception::GatewayAt;
-pub use servers::{GATEWAY, RunEnd, SERVERS_MAX, Servers, ServersConfig, StartError, combine, first_map};
+pub use servers::{
+    GATEWAY, RunEnd, SERVERS_MAX, Servers, ServersConfig, StartError, combine, first_map, first_map_under,
+};
 pub use signals::Signals;

@@ -3,6 +3,7 @@
 //! Frames travel as bytes, as they would between machines. Every link is bounded: a frame that finds it full is dropped
 //! and counted, and the lanes send what mattered again.
 
+use bytes::Bytes;
 use nimbus_model::{RegionId, Tick};
 use nimbus_wire::{Address, Frame, GatewayId};
 use std::collections::BTreeMap;
@@ -11,17 +12,27 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use crate::clock::Clock;
 use crate::mesh::{Delivery, Mesh, ProcessName};
 
 /// Most frames that wait at one receiver.
 pub const LINK_FRAMES_MAX: usize = 1024;
 
 /// Where frames are handed in. Cheap to clone; every thread has one.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Links {
-    ends: Arc<RwLock<BTreeMap<Address, SyncSender<Vec<u8>>>>>,
+    ends: Arc<RwLock<BTreeMap<Address, SyncSender<Arrived>>>>,
     far: Arc<RwLock<Option<Far>>>,
     lost: Arc<Lost>,
+    clock: Clock,
+    /// Of what servers and backups say to each other, this many copies go to other processes.
+    copies: u8,
+}
+
+/// A frame and when it came to where it is taken from.
+struct Arrived {
+    at: Duration,
+    bytes: Vec<u8>,
 }
 
 /// Where those are who do not listen in this process.
@@ -40,9 +51,17 @@ struct Lost {
 
 /// Where one server or gateway takes its frames from.
 pub struct LinkEnd {
-    frames: Receiver<Vec<u8>>,
+    frames: Receiver<Arrived>,
     early: Vec<Frame>,
     lost: Arc<Lost>,
+    clock: Clock,
+}
+
+impl Default for Links {
+    /// Links between nobody.
+    fn default() -> Links {
+        Links { ends: Arc::default(), far: Arc::default(), lost: Arc::default(), clock: Clock::start(), copies: 1 }
+    }
 }
 
 impl Links {
@@ -54,11 +73,17 @@ impl Links {
         (links, ends)
     }
 
+    /// The same with so many copies of what servers and backups say to each other, where frames get lost between processes. The
+    /// first goes in order, and waits for what is before it to be sent again; the others go by themselves.
+    pub fn with_copies(self, copies: u8) -> Links {
+        Links { copies, ..self }
+    }
+
     /// Lets somebody listen at an address; whoever listened there before hears nothing more.
     pub fn open(&self, address: Address) -> LinkEnd {
         let (sender, frames) = sync_channel(LINK_FRAMES_MAX);
         self.ends.write().unwrap_or_else(PoisonError::into_inner).insert(address, sender);
-        LinkEnd { frames, early: Vec::new(), lost: self.lost.clone() }
+        LinkEnd { frames, early: Vec::new(), lost: self.lost.clone(), clock: self.clock }
     }
 
     /// Lets one listen at several addresses.
@@ -66,7 +91,7 @@ impl Links {
         let (sender, frames) = sync_channel(LINK_FRAMES_MAX);
         let ends = addresses.into_iter().map(|address| (address, sender.clone()));
         self.ends.write().unwrap_or_else(PoisonError::into_inner).extend(ends);
-        LinkEnd { frames, early: Vec::new(), lost: self.lost.clone() }
+        LinkEnd { frames, early: Vec::new(), lost: self.lost.clone(), clock: self.clock }
     }
 
     /// Nobody listens at an address any more.
@@ -80,17 +105,29 @@ impl Links {
             let far = self.far.read().unwrap_or_else(PoisonError::into_inner);
             match far.as_ref().and_then(|far| Some((&far.mesh, far.routes.get(&frame.to)?))) {
                 // The mesh counts what it drops.
-                Some((mesh, process)) => _ = mesh.send(process, frame.encode(), Delivery::of(&frame.content)),
+                Some((mesh, process)) => {
+                    let (bytes, kind) = (Bytes::from(frame.encode()), Delivery::of(&frame.content));
+                    for _ in 1..self.copies_of(frame, kind) {
+                        mesh.send(process, bytes.clone(), Delivery::Latest);
+                    }
+                    mesh.send(process, bytes, kind);
+                }
                 None => count(&self.lost.unknown),
             }
         }
+    }
+
+    /// How often a frame goes to another process. What newer ones replace is not worth a copy.
+    fn copies_of(&self, frame: &Frame, kind: Delivery) -> u8 {
+        let is_of_gateway = [frame.from, frame.to].iter().any(|end| matches!(end, Address::Gateway(_)));
+        if kind == Delivery::Latest || is_of_gateway { 1 } else { self.copies }
     }
 
     /// Hands a frame to whoever listens at an address in this process; false when nobody does.
     pub fn deliver(&self, to: Address, bytes: impl FnOnce() -> Vec<u8>) -> bool {
         let ends = self.ends.read().unwrap_or_else(PoisonError::into_inner);
         let Some(end) = ends.get(&to) else { return false };
-        if end.try_send(bytes()).is_err() {
+        if end.try_send(Arrived { at: self.clock.now(), bytes: bytes() }).is_err() {
             count(&self.lost.full);
         }
         true
@@ -116,7 +153,7 @@ impl Links {
 impl LinkEnd {
     /// Waits for a frame, but no longer than this, and hands over what has arrived.
     pub fn wait(&mut self, longest: Duration, mut take: impl FnMut(Frame)) {
-        match self.frames.recv_timeout(longest).map(|bytes| Frame::decode(&bytes)) {
+        match self.frames.recv_timeout(longest).map(|arrived| Frame::decode(&arrived.bytes)) {
             Ok(Ok(frame)) => take(frame),
             Ok(Err(_)) => count(&self.lost.malformed),
             Err(_) => return,
@@ -125,8 +162,20 @@ impl LinkEnd {
     }
 
     /// Hands over what has arrived, at most a full link, so that a fast sender cannot keep the receiver here.
-    pub fn drain(&mut self, take: impl FnMut(Frame)) {
-        self.drain_before(Tick(u64::MAX), take);
+    pub fn drain(&mut self, mut take: impl FnMut(Frame)) {
+        self.drain_timed(|frame, _| take(frame));
+    }
+
+    /// The same, and says for how long each frame has waited here.
+    pub fn drain_timed(&mut self, mut take: impl FnMut(Frame, Duration)) {
+        let now = self.clock.now();
+        for _ in 0..LINK_FRAMES_MAX {
+            let Ok(Arrived { at, bytes }) = self.frames.try_recv() else { return };
+            match Frame::decode(&bytes) {
+                Ok(frame) => take(frame, now.saturating_sub(at)),
+                Err(_) => count(&self.lost.malformed),
+            }
+        }
     }
 
     /// The same for what was said before a tick; the rest is kept for later. In lock step this makes what a receiver
@@ -137,7 +186,7 @@ impl LinkEnd {
         }
         for _ in 0..LINK_FRAMES_MAX {
             match self.frames.try_recv() {
-                Ok(bytes) => match Frame::decode(&bytes) {
+                Ok(arrived) => match Frame::decode(&arrived.bytes) {
                     Ok(frame) if frame.tick < tick => take(frame),
                     Ok(frame) => self.early.push(frame),
                     Err(_) => count(&self.lost.malformed),
@@ -207,6 +256,28 @@ mod tests {
         first.drain(|_| got[0] += 1);
         second.drain(|_| got[1] += 1);
         assert_eq!((got, links.void()), ([1, 2], 2));
+    }
+
+    #[test]
+    fn a_frame_that_waits_is_not_taken_for_one_that_was_long_on_its_way() {
+        let (links, mut ends) = Links::new(&[RegionId(0)], GatewayId(0));
+        links.send(&frame(Address::Region(RegionId(0))));
+        let clock = Clock::start();
+        while clock.now() < Duration::from_millis(20) {}
+        let mut waits = Vec::new();
+        ends[0].drain_timed(|_, waited| waits.push(waited));
+        assert!(waits.len() == 1 && waits[0] >= Duration::from_millis(20), "{waits:?}");
+        assert!(waits[0] <= clock.now() + Duration::from_millis(500), "{waits:?}");
+    }
+
+    #[test]
+    fn only_what_servers_and_backups_say_in_order_is_copied() {
+        let links = Links::default().with_copies(3);
+        let copies = |to, kind| links.copies_of(&frame(to), kind);
+        let (region, backup) = (Address::Region(RegionId(1)), Address::Backup(RegionId(0)));
+        assert_eq!([copies(region, Delivery::Ordered), copies(backup, Delivery::Ordered)], [3, 3]);
+        assert_eq!(copies(region, Delivery::Latest), 1);
+        assert_eq!(copies(Address::Gateway(GatewayId(0)), Delivery::Ordered), 1);
     }
 
     #[test]

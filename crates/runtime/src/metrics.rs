@@ -177,6 +177,12 @@ fn render_gateway(board: &Board, text: &mut Exposition) {
     let figures = [
         ("nimbus_gateway_up", GAUGE, "1 while the gateway's thread runs.", f64::from(u8::from(gateway.alive))),
         ("nimbus_gateway_tick", GAUGE, "The tick the gateway has reached.", gateway.tick.0 as f64),
+        (
+            "nimbus_time_dilation",
+            GAUGE,
+            "Share of the ordered speed at which the world runs; below 1 a region cannot keep up.",
+            f64::from(gateway.dilation),
+        ),
         ("nimbus_gateway_clients", GAUGE, "Clients that are connected.", gateway.clients as f64),
         ("nimbus_gateway_quic_clients", GAUGE, "Clients that came over QUIC.", gateway.quic_clients as f64),
         ("nimbus_gateway_views", GAUGE, "Different views that clients watch.", gateway.views.0 as f64),
@@ -235,7 +241,7 @@ const COUNTER: &str = "counter";
 
 type NodeCounter = (&'static str, &'static str, fn(&Reading) -> f64);
 
-const NODE_COUNTERS: [NodeCounter; 20] = [
+const NODE_COUNTERS: [NodeCounter; 21] = [
     ("nimbus_node_late_ticks_total", "Ticks that began more than a tick too late.", |r| r.late_ticks as f64),
     ("nimbus_node_lost_ticks_total", "Tick numbers skipped.", |r| r.counters.ticks_lost as f64),
     ("nimbus_node_arrived_bodies", "Bodies that arrived since the world was loaded.", |r| r.counters.arrived as f64),
@@ -244,6 +250,7 @@ const NODE_COUNTERS: [NodeCounter; 20] = [
     ("nimbus_node_deferred_grants_total", "Hand-overs put off.", |r| r.counters.grants_deferred as f64),
     ("nimbus_node_void_frames_total", "Frames of another era or life.", |r| r.counters.frames_void as f64),
     ("nimbus_node_refused_orders_total", "Orders refused.", |r| r.counters.orders_refused as f64),
+    ("nimbus_node_refused_births_total", "Bodies not made for want of budget.", |r| r.counters.births_refused as f64),
     ("nimbus_node_contacts_began_total", "Touches that began and were told.", |r| r.counters.contacts_began as f64),
     ("nimbus_node_contacts_ended_total", "Touches that ended and were told.", |r| r.counters.contacts_ended as f64),
     ("nimbus_node_contacts_left_out_total", "Touches not told, for want of room.", |r| {
@@ -299,7 +306,7 @@ mod tests {
         (c.ticks_lost, c.arrived, c.left, c.refused, c.grants_deferred) = (21, 22, 23, 24, 25);
         (c.frames_void, c.orders_refused, c.orders_repeated, c.linkages) = (26, 27, 28, 29);
         (c.contacts_began, c.contacts_ended, c.contacts_left_out) = (30, 31, 32);
-        (c.states_told, c.feed_dropped) = (33, 34);
+        (c.states_told, c.feed_dropped, c.births_refused) = (33, 34, 38);
         (c.asks_answered, c.asks_missed, c.asks_too_much) = (35, 36, 37);
         own.add_sample(Sample { tick: Tick(99), late: Duration::from_millis(3), step: Duration::from_millis(4) });
         let mut elsewhere = Gauge::new(RegionId(1)).read();
@@ -322,7 +329,7 @@ mod tests {
         let gauges: Vec<Gauge> = regions.map(Gauge::new).to_vec();
         gauges[1].write(|reading| reading.bodies = 42);
         let board = Board::new(gauges, Links::new(&regions, GATEWAY).0, GatewayReading::default());
-        let seams = SeamTotals { auras: 3, ghosts: 5, in_transit: 1, breaches: [0, 0, 8, 0, 0, 0] };
+        let seams = SeamTotals { auras: 3, ghosts: 5, in_transit: 1, breaches: [0, 0, 8, 0, 0, 0, 0, 0, 0, 0] };
         board.write_gateway(|reading| _ = reading.seams.insert(RegionId(1), seams));
         let text = render(&board);
         assert!(text.contains("\nnimbus_breaches_total{region=\"1\",factor=\"frame_time\"} 8\n"), "{text}");

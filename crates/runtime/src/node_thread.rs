@@ -1,9 +1,11 @@
 //! One server on its own thread: sleep until a tick is due, take what has arrived, run, speak, write down.
 
 use cpu_time::ThreadTime;
+use nimbus_control::Strain;
 use nimbus_model::{Nid, RegionId, Tick};
 use nimbus_node::{Change, ContactTick, Node};
 use nimbus_wire::Frame;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
@@ -20,8 +22,12 @@ use crate::play::{Play, tell_game_events};
 use crate::reading::{Began, Gauge, Sample};
 use crate::recording::{HASH_TICKS, Note, RecorderHandle, StateMark};
 
-/// A server that is further behind than this many ticks skips tick numbers.
+/// A server that is further behind than this many ticks skips tick numbers, where time cannot slow down; elsewhere it runs
+/// no more of them at a time.
 pub const BEHIND_TICKS_MAX: u64 = 8;
+
+/// Wake-ups over which the effort of a tick is averaged.
+const EFFORT_WAKES: usize = 12;
 
 /// Most refused statics that are told one by one.
 const REFUSED_TOLD_MAX: usize = 10;
@@ -74,7 +80,7 @@ pub struct NodeEnd {
 impl NodeThread {
     /// Runs until the pace says that it is over.
     pub(crate) fn run(mut self) -> NodeEnd {
-        let _going_home = GoesHome { gauge: self.gauge.clone(), pace: self.pace.clone() };
+        let _going_home = GoesHome { gauge: self.gauge.clone(), pace: self.pace.clone(), runner: self.runner };
         let begins_after = self.node.now();
         let clock = Clock::start();
         let mut frames = Vec::new();
@@ -82,21 +88,26 @@ impl NodeThread {
         let mut told_era = None;
         let mut seen = self.node.now();
         let mut meter = LoadMeter::default();
-        let mut awake = AwakeTime::default();
+        let mut effort = Effort::default();
+        self.pace.completed(self.runner, self.node.now());
         while let Some(wake) = self.pace.wait(seen) {
-            let (before, began) = (self.node.now(), ThreadTime::now());
+            let (before, began, woke) = (self.node.now(), ThreadTime::now(), clock.now());
+            let woke_us = self.pace.real_time().map(|time| time.world_time().now_us);
             if !self.listen(wake) || self.errands.is_killed() {
                 break;
             }
             // Only real time can be late.
-            if matches!(*self.pace, Pace::RealTime(_)) {
-                if wake.due > seen {
-                    self.node.wake(awake.wake(clock.now(), wake.late).as_micros() as u64);
-                } else {
-                    awake.look_in();
-                }
+            if let Some(woke_us) = woke_us.filter(|_| wake.due > seen) {
+                self.node.wake(woke_us);
             }
-            self.run_due(wake, &clock);
+            let left = self.run_due(wake, &clock);
+            if let Some((time, woke_us)) = self.pace.real_time().zip(woke_us) {
+                let now_us = time.world_time().now_us;
+                if self.node.now() > before {
+                    self.node.computed(now_us.saturating_sub(woke_us));
+                }
+                self.node.set_clock(now_us);
+            }
             self.speak(&mut frames);
             meter.add(began.elapsed(), self.node.now().since(before));
             self.note_progress();
@@ -105,6 +116,8 @@ impl NodeThread {
             self.gauge.write(|reading| {
                 reading.observe(&self.node);
                 reading.longest_look = self.errands.longest_look;
+                effort.add(clock.now() - woke, self.node.now().since(before));
+                reading.strain = Strain { tick_us: effort.tick_us(), behind: left as u32 };
                 if reading.load_wanted {
                     reading.load = meter.report(&self.node).or_else(|| reading.load.take());
                 }
@@ -113,7 +126,7 @@ impl NodeThread {
                 }
             });
             // One that was told to stop still wakes at every tick, to say what it has to say.
-            seen = self.node.now().max(wake.due);
+            seen = if left > 0 { self.node.now() } else { self.node.now().max(wake.due) };
             self.pace.completed(self.runner, self.node.now());
             // Every server has every static, so one of them speaks for all, once for each world.
             if self.runner == 0 && told_era.replace(self.node.era()) != Some(self.node.era()) {
@@ -146,20 +159,32 @@ impl NodeThread {
         let node = &mut self.node;
         self.errands.take(node);
         match &*self.pace {
-            Pace::RealTime(_) => self.inbox.drain(|frame| node.handle(frame)),
+            Pace::RealTime(time) => {
+                let world_time = time.world_time();
+                self.inbox.drain_timed(|frame, waited| {
+                    // Frames wait for the server to wake up; how long they took is told by when they came.
+                    node.set_clock(world_time.before_us(waited));
+                    node.handle(frame);
+                });
+            }
             Pace::LockStep(_) => self.inbox.drain_before(wake.due, |frame| node.handle(frame)),
         }
         true
     }
 
-    fn run_due(&mut self, wake: Wake, clock: &Clock) {
-        let due = self.errands.cap(wake.due);
+    /// Runs ticks that are due, and says how many of them are left. One that is far behind speaks and listens in between.
+    fn run_due(&mut self, wake: Wake, clock: &Clock) -> u64 {
+        let last = self.errands.cap(wake.due);
         let next = self.node.now().next();
-        let behind = due.since(next);
-        let skips = behind >= BEHIND_TICKS_MAX;
+        let behind = last.since(next);
+        let skips = self.pace.skips(behind);
+        let due = if skips { last } else { last.min(self.node.now() + BEHIND_TICKS_MAX) };
         let awaited = self.errands.awaited(next..=due).filter(|tick| skips && *tick < due);
         let first = if skips { due } else { next };
         for tick in awaited.into_iter().chain((first.0..=due.0).map(Tick)) {
+            if self.pace.is_over() {
+                break;
+            }
             let before = self.node.now();
             self.errands.prepare(&mut self.node);
             let began = clock.now();
@@ -173,10 +198,13 @@ impl NodeThread {
             }
         }
         self.gauge.write(|reading| reading.late_ticks += behind);
+        last.since(self.node.now())
     }
 
     fn speak(&mut self, frames: &mut Vec<Frame>) {
         self.node.emit(frames);
+        // Links make copies themselves, where frames can be lost.
+        frames.dedup();
         for frame in frames.drain(..) {
             self.links.send(&frame);
         }
@@ -214,29 +242,29 @@ impl NodeThread {
     }
 }
 
-/// The time that a server has had ticks to run. While they are far apart by intent, or time stands still, only by how
-/// much it is late afterwards counts as a pause of its own.
-#[derive(Default)]
-struct AwakeTime {
-    /// Time that does not count.
-    left_out: Duration,
-    last: Duration,
-    looked_in: bool,
+/// Real time that a server is busy with a tick, over its latest wake-ups.
+#[derive(Debug, Default)]
+struct Effort {
+    /// The latest wake-ups that ran ticks: how long each was busy, and with how many.
+    wakes: VecDeque<(Duration, u64)>,
 }
 
-impl AwakeTime {
-    /// It wakes for a tick, so late. The time to tell it.
-    fn wake(&mut self, now: Duration, late: Duration) -> Duration {
-        if std::mem::take(&mut self.looked_in) {
-            self.left_out = now.saturating_sub(self.last + late);
+impl Effort {
+    /// A wake-up was busy for so long and ran so many ticks.
+    fn add(&mut self, busy: Duration, ticks: u64) {
+        if ticks == 0 {
+            return;
         }
-        self.last = now.saturating_sub(self.left_out);
-        self.last
+        self.wakes.push_back((busy, ticks));
+        if self.wakes.len() > EFFORT_WAKES {
+            self.wakes.pop_front();
+        }
     }
 
-    /// It wakes although nothing is due.
-    fn look_in(&mut self) {
-        self.looked_in = true;
+    /// Microseconds a tick.
+    fn tick_us(&self) -> u32 {
+        let (busy, ticks) = self.wakes.iter().fold((Duration::ZERO, 0), |sum, wake| (sum.0 + wake.0, sum.1 + wake.1));
+        u32::try_from(busy.as_micros() / u128::from(ticks.max(1))).unwrap_or(u32::MAX)
     }
 }
 
@@ -256,11 +284,14 @@ pub(crate) struct GoesHome {
     pub(crate) gauge: Gauge,
     /// Who waits for it.
     pub(crate) pace: Arc<Pace>,
+    /// Its place among the runners of the pace.
+    pub(crate) runner: usize,
 }
 
 impl Drop for GoesHome {
     fn drop(&mut self) {
         self.gauge.write(|reading| reading.alive = false);
+        self.pace.gone(self.runner);
         if std::thread::panicking() && matches!(*self.pace, Pace::LockStep(_)) {
             // The others would wait for this one for ever.
             self.pace.stop();
@@ -273,13 +304,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pause_of_the_world_is_none_of_the_servers_own() {
+    fn effort_is_a_mean_over_the_latest_ticks() {
         let ms = Duration::from_millis;
-        let mut awake = AwakeTime::default();
-        assert_eq!([awake.wake(ms(100), ms(0)), awake.wake(ms(117), ms(1))], [ms(100), ms(117)]);
-        awake.look_in();
-        awake.look_in();
-        assert_eq!(awake.wake(ms(5_000), ms(2)), ms(119), "two milliseconds late");
-        assert_eq!(awake.wake(ms(5_040), ms(23)), ms(159), "and this one is its own");
+        let mut effort = Effort::default();
+        assert_eq!(effort.tick_us(), 0);
+        effort.add(ms(900), 0);
+        effort.add(ms(3), 1);
+        effort.add(ms(9), 3);
+        assert_eq!(effort.tick_us(), 3_000, "a look without a tick does not count");
+        (0..EFFORT_WAKES).for_each(|_| effort.add(ms(50), 1));
+        assert_eq!(effort.tick_us(), 50_000);
     }
 }

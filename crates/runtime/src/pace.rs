@@ -3,6 +3,7 @@
 //! Threads sleep here and nowhere else, so a stop, a pause or a step reaches all of them at once.
 
 use nimbus_model::Tick;
+use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -10,10 +11,18 @@ use nimbus_control as control;
 
 use crate::clock::Clock;
 use crate::common_time::CommonTime;
+use crate::node_thread::BEHIND_TICKS_MAX;
 use crate::timeline::Timeline;
 
 /// A server looks in at least this often, so that its word is kept and it can be told things while time stands still.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// A runner may be this many ticks behind another one before time waits for it.
+const HELD_TICKS: u64 = 1;
+/// A sleeper that waits for the slowest runner looks this often; it is also woken when that has completed a tick.
+const HELD_LOOK: Duration = Duration::from_millis(5);
+/// A server that is further behind than this skips ticks, although time could slow down: its process stood still.
+const SKIPS_ANYWAY_TICKS: u64 = 600;
 
 /// Why a sleeper woke up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +31,33 @@ pub struct Wake {
     pub due: Tick,
     /// How long ago the first tick that the sleeper waited for became due.
     pub late: Duration,
+}
+
+/// How time passes, as people are shown it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shown {
+    /// It stands still.
+    pub paused: bool,
+    /// How fast it was asked to pass; 1 is real time.
+    pub speed: f32,
+    /// The share of that at which it passes: less than 1 while the world slows down for a region that cannot keep up.
+    pub dilation: f32,
+}
+
+/// World time at a moment: what all servers of a world go by. It passes with the ticks: slower when the world is slow, and
+/// not at all while it stands still.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorldTime {
+    /// Microseconds since tick 0; zero before a cluster has started.
+    pub now_us: u64,
+    permille: u32,
+}
+
+impl WorldTime {
+    /// World time so long before, at the present pace, microseconds.
+    pub fn before_us(&self, real: Duration) -> u64 {
+        self.now_us.saturating_sub(real.as_micros() as u64 * u64::from(self.permille) / 1000)
+    }
 }
 
 /// Real time: ticks become due by the clock.
@@ -35,35 +71,114 @@ struct RealTimeState {
     timeline: Timeline,
     /// The timeline of a whole cluster, which then counts instead.
     common: Option<CommonTime>,
+    /// Least share of the speed asked for to which time may slow down, thousandths; 1000 forbids it.
+    slowest_permille: u32,
+    /// The last tick that each runner of this process has completed. Time waits for the slowest of them, where the process has
+    /// the whole world and time may slow down.
+    done: BTreeMap<usize, Tick>,
+    /// A sleeper waits for a tick that becomes due when the slowest runner has completed one.
+    held: bool,
+    /// What was due once stays due.
+    floor: Tick,
     stopped: bool,
 }
 
 impl RealTimeState {
-    fn due(&self, now: Duration) -> Tick {
-        self.common.as_ref().map_or_else(|| self.timeline.due(now), |common| common.due(now))
+    fn due(&mut self, now: Duration) -> Tick {
+        if let Some(common) = &self.common {
+            return common.due(now);
+        }
+        if let Some(last) = self.last_allowed() {
+            let least = self.timeline.speed_permille() * self.slowest_permille / 1000;
+            self.timeline.hold_back(last, least, now);
+        }
+        self.floor = self.floor.max(self.timeline.due(now));
+        self.floor
     }
 
-    fn when(&self, tick: Tick) -> Option<Duration> {
-        self.common.as_ref().map_or_else(|| self.timeline.when(tick), |common| common.when(tick))
+    /// The moment until which a sleeper need not look whether a tick is due; none when it never will be by itself.
+    fn when(&mut self, tick: Tick, now: Duration) -> Option<Duration> {
+        if let Some(common) = &self.common {
+            return common.when(tick);
+        }
+        let moment = self.timeline.when(tick)?;
+        if self.last_allowed().is_some_and(|last| tick > last) {
+            self.held = true;
+            return Some(moment.max(now + HELD_LOOK));
+        }
+        Some(moment)
+    }
+
+    /// The last tick that may be due while time waits for the slowest runner. Each has one tick of its own to be late.
+    fn last_allowed(&self) -> Option<Tick> {
+        if self.slowest_permille >= 1000 {
+            return None;
+        }
+        self.done.values().min().map(|slowest| *slowest + HELD_TICKS)
+    }
+
+    /// The pace, and what was asked for, thousandths of real time.
+    fn paces(&self) -> (u32, u32) {
+        let own = || (self.timeline.pace_permille(), self.timeline.speed_permille());
+        self.common.as_ref().map_or_else(own, CommonTime::paces)
     }
 }
 
 impl RealTime {
-    /// Starts now: the tick after `loaded_at` is due one tick from now.
-    pub fn start(loaded_at: Tick, hz: u32) -> RealTime {
-        RealTime::new(loaded_at, hz, None)
+    /// Starts now: the tick after `loaded_at` is due one tick from now. Time may slow down to a share of what is asked for,
+    /// in thousandths; 1000 forbids it.
+    pub fn start(loaded_at: Tick, hz: u32, slowest_permille: u32) -> RealTime {
+        RealTime::new(loaded_at, hz, slowest_permille, None)
     }
 
-    /// Goes by the timeline of a whole cluster; nothing is due until [`RealTime::follow`] is told one.
-    pub fn common() -> RealTime {
-        RealTime::new(Tick(0), 1, Some(CommonTime::default()))
+    /// Goes by the timeline of a whole cluster, whose coordinator may slow it down that far; nothing is due until
+    /// [`RealTime::follow`] is told one.
+    pub fn common(slowest_permille: u32) -> RealTime {
+        RealTime::new(Tick(0), 1, slowest_permille, Some(CommonTime::default()))
     }
 
-    fn new(loaded_at: Tick, hz: u32, common: Option<CommonTime>) -> RealTime {
+    fn new(loaded_at: Tick, hz: u32, slowest_permille: u32, common: Option<CommonTime>) -> RealTime {
         let clock = Clock::start();
         let timeline = Timeline::new(loaded_at, hz, clock.now());
-        let state = Mutex::new(RealTimeState { timeline, common, stopped: false });
+        let (done, held, floor, stopped) = (BTreeMap::new(), false, loaded_at, false);
+        let state = Mutex::new(RealTimeState { timeline, common, slowest_permille, done, held, floor, stopped });
         RealTime { clock, state, changed: Condvar::new() }
+    }
+
+    /// A runner has completed a tick. Time waits for the slowest, where the whole world is in this process.
+    pub fn completed(&self, runner: usize, tick: Tick) {
+        let mut state = self.lock();
+        state.done.insert(runner, tick);
+        if std::mem::take(&mut state.held) {
+            self.changed.notify_all();
+        }
+    }
+
+    /// A runner is gone. Time does not wait for it any more.
+    pub fn gone(&self, runner: usize) {
+        self.lock().done.remove(&runner);
+        self.changed.notify_all();
+    }
+
+    /// True when a server that is so many ticks behind is to skip some: only where time cannot slow down, or no further.
+    pub fn skips(&self, behind: u64) -> bool {
+        let state = self.lock();
+        let (pace, asked) = state.paces();
+        let floor = asked * state.slowest_permille.min(1000) / 1000;
+        behind >= BEHIND_TICKS_MAX && (pace <= floor || behind >= SKIPS_ANYWAY_TICKS)
+    }
+
+    /// Decides how fast time passes from now on, by how hard each server finds the present pace.
+    pub(crate) fn dilate(&self, strains: impl IntoIterator<Item = control::Strain>) {
+        let mut state = self.lock();
+        let (slowest, now) = (state.slowest_permille, self.clock.now());
+        let timeline = &mut state.timeline;
+        let (ordered, present) = (timeline.speed_permille(), timeline.pace_permille());
+        let law = control::Dilation { tick_hz: timeline.hz(), ordered, present, slowest };
+        if let Some(next) = law.next(strains).filter(|_| !timeline.is_paused()) {
+            timeline.hold(next, now);
+            self.changed.notify_all();
+        }
     }
 
     /// Goes by this timeline from now on, with a calendar that shows this unix microsecond now.
@@ -75,11 +190,12 @@ impl RealTime {
         }
     }
 
-    /// Whether time stands still, and how fast it passes otherwise; 1 is real time.
-    pub fn shown(&self) -> (bool, f32) {
+    /// What people are shown of it.
+    pub fn shown(&self) -> Shown {
         let (state, now) = (self.lock(), self.clock.now());
-        let own = || (state.timeline.is_paused(), state.timeline.speed());
-        state.common.as_ref().map_or_else(own, |common| common.shown(now))
+        let paused = state.common.as_ref().map_or_else(|| state.timeline.is_paused(), |common| common.is_paused(now));
+        let (pace, asked) = state.paces();
+        Shown { paused, speed: asked as f32 / 1000.0, dilation: pace as f32 / asked.max(1) as f32 }
     }
 
     /// Time since the start.
@@ -87,13 +203,22 @@ impl RealTime {
         self.clock.now()
     }
 
+    /// World time as it is now.
+    pub fn world_time(&self) -> WorldTime {
+        let (mut state, now) = (self.lock(), self.clock.now());
+        state.due(now);
+        let own = || Some(state.timeline.world_us(now) + 1);
+        let now_us = state.common.as_ref().map_or_else(own, |common| common.world_us(now)).unwrap_or(0);
+        WorldTime { now_us, permille: state.paces().0 }
+    }
+
     /// How long it takes until a tick is due; none when it never will be unless somebody orders otherwise.
     pub fn until(&self, tick: Tick) -> Option<Duration> {
-        let (state, now) = (self.lock(), self.clock.now());
+        let (mut state, now) = (self.lock(), self.clock.now());
         if state.due(now) >= tick {
             return Some(Duration::ZERO);
         }
-        state.when(tick).map(|moment| moment.saturating_sub(now))
+        state.when(tick, now).map(|moment| moment.saturating_sub(now))
     }
 
     /// Sleeps until a tick after `after` is due, but not for ever: while ticks are far apart, or time stands still, it
@@ -107,7 +232,7 @@ impl RealTime {
             }
             let now = self.clock.now();
             let due = state.due(now);
-            let moment = state.when(after.next());
+            let moment = state.when(after.next(), now);
             if due > after || now >= until {
                 return Some(Wake { due, late: now.saturating_sub(moment.unwrap_or(now)) });
             }
@@ -126,7 +251,7 @@ impl RealTime {
             if state.stopped || due > after || now >= until {
                 return (!state.stopped).then_some(due);
             }
-            let moment = state.when(after.next()).map_or(until, |moment| moment.min(until));
+            let moment = state.when(after.next(), now).map_or(until, |moment| moment.min(until));
             state = sleep(&self.changed, state, moment.saturating_sub(now));
         }
     }
@@ -232,8 +357,24 @@ impl Pace {
 
     /// A runner has completed a tick and said what it had to say.
     pub fn completed(&self, runner: usize, tick: Tick) {
-        if let Pace::LockStep(lock_step) = self {
-            lock_step.completed(runner, tick);
+        match self {
+            Pace::RealTime(real_time) => real_time.completed(runner, tick),
+            Pace::LockStep(lock_step) => lock_step.completed(runner, tick),
+        }
+    }
+
+    /// A runner is gone.
+    pub fn gone(&self, runner: usize) {
+        if let Pace::RealTime(real_time) = self {
+            real_time.gone(runner);
+        }
+    }
+
+    /// True when a server that is so many ticks behind is to skip some.
+    pub fn skips(&self, behind: u64) -> bool {
+        match self {
+            Pace::RealTime(real_time) => real_time.skips(behind),
+            Pace::LockStep(_) => false,
         }
     }
 
@@ -273,7 +414,7 @@ mod tests {
 
     #[test]
     fn a_sleeper_wakes_for_a_step_and_for_the_end() {
-        let pace = Arc::new(RealTime::start(Tick(0), 60));
+        let pace = Arc::new(RealTime::start(Tick(0), 60, 50));
         pace.with(|timeline, now| timeline.pause(now));
         let paused_at = pace.look(|timeline, now| timeline.due(now));
         let sleeper = {
@@ -297,7 +438,7 @@ mod tests {
 
     #[test]
     fn a_brief_wait_ends_although_time_stands_still() {
-        let pace = RealTime::start(Tick(0), 60);
+        let pace = RealTime::start(Tick(0), 60, 50);
         pace.with(|timeline, now| timeline.pause(now));
         let due = pace.look(|timeline, now| timeline.due(now));
         assert_eq!(pace.wait_briefly(due, Duration::from_millis(5)), Some(due));
@@ -305,7 +446,7 @@ mod tests {
 
     #[test]
     fn how_long_a_tick_takes_to_come_is_known_beforehand() {
-        let pace = RealTime::start(Tick(100), 1);
+        let pace = RealTime::start(Tick(100), 1, 50);
         assert_eq!(pace.until(Tick(7)), Some(Duration::ZERO));
         let until = pace.until(Tick(1_000)).unwrap();
         assert!((Duration::from_secs(800)..=Duration::from_secs(900)).contains(&until), "{until:?}");
@@ -315,15 +456,43 @@ mod tests {
 
     #[test]
     fn a_sleeper_looks_in_while_time_stands_still() {
-        let pace = RealTime::start(Tick(0), 60);
+        let pace = RealTime::start(Tick(0), 60, 50);
         pace.with(|timeline, now| timeline.pause(now));
         let due = pace.look(|timeline, now| timeline.due(now));
         assert_eq!(pace.wait(due), Some(Wake { due, late: Duration::ZERO }));
         assert_eq!(
-            RealTime::common().wait(Tick(0)).map(|wake| wake.due),
+            RealTime::common(50).wait(Tick(0)).map(|wake| wake.due),
             Some(Tick(0)),
             "a cluster that has not begun"
         );
+    }
+
+    #[test]
+    fn real_time_waits_for_the_slowest_runner_if_it_may() {
+        let waits = |slowest_permille| {
+            let pace = RealTime::start(Tick(0), 1_000, slowest_permille);
+            pace.completed(0, Tick(5));
+            pace.completed(1, Tick(3));
+            pace.wait_briefly(Tick(900), Duration::from_millis(100)).unwrap()
+        };
+        assert_eq!(waits(0), Tick(3) + HELD_TICKS);
+        assert!(waits(200) > Tick(15), "a fifth of the speed at the least");
+        assert!(waits(1000) > Tick(90), "it may not");
+        let pace = RealTime::start(Tick(0), 1_000, 0);
+        pace.completed(0, Tick(0));
+        assert_eq!(pace.wait_briefly(Tick(1), Duration::from_millis(50)), Some(Tick(1)));
+        pace.gone(0);
+        assert!(pace.wait_briefly(Tick(1), Duration::from_secs(5)).unwrap() > Tick(1));
+    }
+
+    #[test]
+    fn ticks_are_skipped_only_where_time_cannot_slow_down() {
+        let pace = RealTime::start(Tick(0), 60, 500);
+        assert!(!pace.skips(BEHIND_TICKS_MAX) && pace.skips(SKIPS_ANYWAY_TICKS));
+        pace.dilate([control::Strain { tick_us: 900_000, behind: 0 }]);
+        assert_eq!(pace.shown(), Shown { paused: false, speed: 1.0, dilation: 0.5 });
+        assert!(pace.skips(BEHIND_TICKS_MAX) && !pace.skips(BEHIND_TICKS_MAX - 1));
+        assert!(RealTime::start(Tick(0), 60, 1000).skips(BEHIND_TICKS_MAX));
     }
 
     #[test]

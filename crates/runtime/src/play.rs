@@ -24,6 +24,14 @@ impl Play {
     }
 }
 
+/// Least share of the speed asked for to which a world slows down unless told otherwise, thousandths.
+pub const SLOWEST_PERMILLE: u32 = 50;
+
+/// The share to which a world may slow down, thousandths: as it is configured, unless its game forbids it.
+pub(crate) fn slowest_permille(configured: u32, play: Option<&Play>) -> u32 {
+    if play.is_some_and(|play| !play.rules.may_slow_down()) { 1000 } else { configured.min(1000) }
+}
+
 /// Tells what the game of a server has said.
 pub(crate) fn tell_game_events(node: &mut Node, play: Option<&Play>, gauge: &Gauge) {
     let Some(play) = play else { return };

@@ -1,6 +1,6 @@
 //! What each server shows of itself while it runs: figures for people and monitoring, never inputs of a core.
 
-use nimbus_control::LoadReport;
+use nimbus_control::{LoadReport, Strain, Told};
 use nimbus_model::{RegionId, Tick};
 use nimbus_node::{Counters, Durability, Node};
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,8 @@ pub struct Reading {
     pub era: u16,
     /// Which life of the region this is.
     pub epoch: u32,
+    /// The newest world, partition and statics that it has made, and the tick at which it made the last of them.
+    pub applied: (Told, Tick),
     /// Bodies it owns.
     pub bodies: usize,
     /// How many of them are awake.
@@ -48,6 +50,8 @@ pub struct Reading {
     pub held: usize,
     /// Ticks that began more than one tick too late.
     pub late_ticks: u64,
+    /// How hard it finds it to keep up.
+    pub strain: Strain,
     /// The most time of its own that a look for a checkpoint took.
     pub longest_look: Duration,
     /// Touches that nobody took in time.
@@ -67,6 +71,11 @@ pub struct Reading {
     /// The latest ticks, in no order.
     pub samples: Vec<Sample>,
     next_sample: usize,
+}
+
+/// The newest world, partition and statics that a server goes by.
+pub(crate) fn known_by(node: &Node) -> Told {
+    Told { era: node.era(), epoch: node.map().epoch(), revision: node.world().placed.revision }
 }
 
 /// How a life of a server began.
@@ -147,6 +156,7 @@ impl Reading {
         self.tick = node.now();
         self.era = node.era();
         self.epoch = node.epoch();
+        self.applied = (known_by(node), node.applied_at());
         self.bodies = node.hosted_count();
         self.awake = node.awake_count();
         self.counters = *node.counters();

@@ -14,6 +14,7 @@ use crate::doors::Doors;
 use crate::errand::Errands;
 use crate::guard::{Guard, KillSwitch, Threads, lock};
 use crate::links::{LinkEnd, Links};
+use crate::memory;
 use crate::node_thread::{NodeEnd, NodeThread};
 use crate::pace::Pace;
 use crate::play::Play;
@@ -36,6 +37,8 @@ pub struct ServersConfig {
     pub gateway: bool,
     /// Who should own what.
     pub policy: Policy,
+    /// How the aura policy judges, and what is promised of computing, clocks and backups.
+    pub aura: AuraConfig,
     /// Write the run to this file.
     pub record: Option<PathBuf>,
     /// Every server has a backup in this process, and may be killed: see [`Servers::kill`]. Only in real time, and not
@@ -46,6 +49,8 @@ pub struct ServersConfig {
     pub contacts: Option<SyncSender<(RegionId, ContactTick)>>,
     /// The game that they play.
     pub play: Option<Play>,
+    /// Most bodies that one server hosts; by the machine's memory unless told.
+    pub bodies_per_region: Option<u32>,
 }
 
 impl ServersConfig {
@@ -53,7 +58,20 @@ impl ServersConfig {
     pub fn new(world: impl Into<Arc<World>>) -> ServersConfig {
         let (world, policy) = (world.into(), Policy::default());
         let (record, contacts, play) = (None, None, None);
-        ServersConfig { world, servers: 1, gateway: false, policy, record, durable: false, contacts, play }
+        let aura = AuraConfig::PROCESSES;
+        let (durable, bodies_per_region) = (false, None);
+        ServersConfig {
+            world,
+            servers: 1,
+            gateway: false,
+            policy,
+            aura,
+            record,
+            durable,
+            contacts,
+            play,
+            bodies_per_region,
+        }
     }
 }
 
@@ -71,6 +89,14 @@ pub enum StartError {
     /// A region is too narrow for what the world promises.
     #[error("the world `{name}` cannot be run like this: {problem}")]
     Narrow {
+        /// The world.
+        name: String,
+        /// What is wrong, and what to change.
+        problem: String,
+    },
+    /// The world has more bodies than may be.
+    #[error("the world `{name}` is beyond its budget: {problem}")]
+    Budget {
         /// The world.
         name: String,
         /// What is wrong, and what to change.
@@ -128,13 +154,26 @@ pub fn combine(hashes: impl IntoIterator<Item = (RegionId, u64)>) -> u64 {
     mixer.finish()
 }
 
-/// The partition a world starts with, and the regions that need a server.
+/// The partition a world starts with, and the regions that need a server, if processes with backups can run it that are
+/// held to the usual.
 pub fn first_map(world: &World, servers: u16) -> Result<(PartitionMap, Vec<RegionId>), StartError> {
+    first_map_under(world, servers, &AuraConfig::PROCESSES.with_commits(true))
+}
+
+/// The same for servers that are held to this.
+pub fn first_map_under(
+    world: &World,
+    servers: u16,
+    aura: &AuraConfig,
+) -> Result<(PartitionMap, Vec<RegionId>), StartError> {
     let map = PartitionMap::from_layout(&world.layout)
         .map_err(|source| StartError::Layout { name: world.name.clone(), source })?;
-    if let Some(problem) = Horizon::layout_problem(world, &AuraConfig::default(), &map) {
+    if let Some(problem) = Horizon::layout_problem(world, aura, &map) {
         return Err(StartError::Narrow { name: world.name.clone(), problem });
     }
+    let over = world.over_budget().map(|over| over.to_string());
+    over.or_else(|| memory::crowded_start(world, &map, world.budget.region_max() as usize))
+        .map_or(Ok(()), |problem| Err(StartError::Budget { name: world.name.clone(), problem }))?;
     let mut regions: Vec<RegionId> = map.regions().iter().copied().chain((0..servers).map(RegionId)).collect();
     regions.sort_unstable();
     regions.dedup();
@@ -151,12 +190,20 @@ impl Servers {
         config: ServersConfig,
         pace: impl FnOnce(usize) -> Pace,
     ) -> Result<(Servers, LinkEnd, PartitionMap), StartError> {
-        let (map, regions) = first_map(&config.world, config.servers)?;
+        let aura = config.aura.with_commits(config.durable);
+        let (map, regions) = first_map_under(&config.world, config.servers, &aura)?;
+        let bodies_max =
+            config.bodies_per_region.map_or_else(|| memory::bodies_max(regions.len()), |most| most as usize);
+        if let Some(problem) = memory::crowded_start(&config.world, &map, bodies_max) {
+            return Err(StartError::Budget { name: config.world.name.clone(), problem });
+        }
         let configs: Vec<NodeConfig> = regions
             .iter()
             .map(|region| NodeConfig {
                 gateways: if config.gateway { vec![GATEWAY] } else { Vec::new() },
                 policy: config.policy,
+                aura,
+                bodies_max,
                 log: config.record.is_some(),
                 durable: config.durable,
                 contacts: config.contacts.is_some(),
@@ -278,5 +325,32 @@ impl Servers {
         }
         end.written = self.recorder.map(Recorder::finish).transpose()?;
         Ok(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nimbus_scenes::SceneParams;
+
+    #[test]
+    fn every_scene_is_wide_enough_for_processes_with_backups() {
+        for scene in nimbus_scenes::all() {
+            for servers in [2, 4, 9] {
+                let world = nimbus_scenes::build(scene.name, &SceneParams::on(servers)).unwrap();
+                let problem = first_map(&world, servers).err().map(|error| error.to_string());
+                assert_eq!(problem, None, "{} on {servers}", scene.name);
+            }
+        }
+    }
+
+    #[test]
+    fn what_servers_are_held_to_decides_how_wide_regions_must_be() {
+        let mut world = World::new("narrow");
+        world.layout = nimbus_model::Layout::columns(3, 12.0);
+        assert!(first_map(&world, 1).is_ok());
+        let slow = AuraConfig { compute_ms: 60.0, ..AuraConfig::PROCESSES };
+        let refused = first_map_under(&world, 1, &slow).unwrap_err().to_string();
+        assert!(refused.contains("12.0 m wide") && refused.contains("6 ticks ahead"), "{refused}");
     }
 }

@@ -9,6 +9,9 @@ use std::time::Duration;
 /// Slowest and fastest factor that [`Timeline::set_speed`] takes; others are brought into this range.
 pub const SPEED_RANGE: std::ops::RangeInclusive<f32> = 0.05..=4.0;
 
+/// Held to this is not held: no speed is greater.
+const UNHELD: u32 = 4_000;
+
 /// Positions on the timeline are counted in units of this part of a tick: a nanosecond at 1 Hz and speed 0.001.
 const UNITS_PER_TICK: u128 = 1_000_000_000_000;
 
@@ -19,8 +22,10 @@ pub struct Timeline {
     position: u128,
     since: Duration,
     hz: u32,
-    /// Speed in thousandths.
+    /// Speed that was asked for, in thousandths.
     permille: u32,
+    /// It is no faster than this, in thousandths: time dilation.
+    held_permille: u32,
     /// While paused, nothing beyond this tick is due.
     limit: Option<Tick>,
 }
@@ -28,7 +33,14 @@ pub struct Timeline {
 impl Timeline {
     /// A running timeline on which `first` is due at `now`.
     pub fn new(first: Tick, hz: u32, now: Duration) -> Timeline {
-        Timeline { position: units(first), since: now, hz: hz.max(1), permille: 1000, limit: None }
+        Timeline {
+            position: units(first),
+            since: now,
+            hz: hz.max(1),
+            permille: 1000,
+            held_permille: UNHELD,
+            limit: None,
+        }
     }
 
     /// The last tick that is due.
@@ -42,7 +54,7 @@ impl Timeline {
             return None;
         }
         let ahead = units(tick).saturating_sub(self.position);
-        let nanos = ahead.div_ceil(u128::from(self.hz) * u128::from(self.permille));
+        let nanos = ahead.div_ceil(u128::from(self.hz) * u128::from(self.pace_permille()));
         let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
         Some(self.since.saturating_add(Duration::from_nanos(nanos)))
     }
@@ -81,6 +93,24 @@ impl Timeline {
         self.permille = (factor * 1000.0).round() as u32;
     }
 
+    /// No faster than so many thousandths of real time from now on, whatever speed was asked for; what is no slower than
+    /// that lets go of it.
+    pub fn hold(&mut self, permille: u32, now: Duration) {
+        self.settle(now);
+        self.held_permille = if permille < self.permille { permille.max(1) } else { UNHELD };
+    }
+
+    /// Nothing after a tick is due yet: some server has not run the one before. Time passes at this many thousandths of
+    /// real time all the same.
+    pub fn hold_back(&mut self, last: Tick, least_permille: u32, now: Duration) {
+        let least = self.position + self.passed(now, least_permille.min(self.pace_permille()));
+        let held = (units(last.next()) - 1).max(least);
+        if held < self.position_at(now) {
+            self.position = held.max(self.position);
+            self.since = self.since.max(now);
+        }
+    }
+
     /// Another number of ticks a second, from now on.
     pub fn set_hz(&mut self, hz: u32, now: Duration) {
         self.settle(now);
@@ -92,9 +122,29 @@ impl Timeline {
         self.limit.is_some()
     }
 
-    /// How fast time passes; 1 is real time.
+    /// How fast time was asked to pass; 1 is real time.
     pub fn speed(&self) -> f32 {
         self.permille as f32 / 1000.0
+    }
+
+    /// How fast time was asked to pass, thousandths.
+    pub fn speed_permille(&self) -> u32 {
+        self.permille
+    }
+
+    /// How fast time passes, thousandths of real time: as asked for, or slower where it is held.
+    pub fn pace_permille(&self) -> u32 {
+        self.permille.min(self.held_permille)
+    }
+
+    /// Ticks a second at real time.
+    pub fn hz(&self) -> u32 {
+        self.hz
+    }
+
+    /// World time: microseconds that have passed in the world since tick 0. It stands still while the world does.
+    pub fn world_us(&self, now: Duration) -> u64 {
+        (self.position_at(now) / u128::from(self.hz) * 1_000_000 / UNITS_PER_TICK) as u64
     }
 
     /// The last tick that will be due without anybody doing anything: that of the pause, else the one due now.
@@ -109,13 +159,17 @@ impl Timeline {
     }
 
     fn position_at(&self, now: Duration) -> u128 {
-        let passed = now.saturating_sub(self.since).as_nanos() * u128::from(self.hz) * u128::from(self.permille);
-        let position = self.position + passed;
+        let position = self.position + self.passed(now, self.pace_permille());
         match self.limit {
             // A pause in the middle of a tick keeps the part that has passed.
             Some(limit) => position.min(self.position.max(units(limit))),
             None => position,
         }
+    }
+
+    /// Units that pass until a moment at so many thousandths of real time.
+    fn passed(&self, now: Duration, permille: u32) -> u128 {
+        now.saturating_sub(self.since).as_nanos() * u128::from(self.hz) * u128::from(permille)
     }
 }
 
@@ -187,8 +241,34 @@ mod tests {
         assert_eq!(timeline.speed(), 1.0);
     }
 
+    #[test]
+    fn held_time_passes_no_faster_than_it_is_held_to() {
+        let mut timeline = Timeline::new(Tick(0), 50, ms(0));
+        timeline.hold(500, ms(1000));
+        assert_eq!((timeline.due(ms(2000)), timeline.pace_permille(), timeline.speed()), (Tick(75), 500, 1.0));
+        assert_eq!(timeline.world_us(ms(2000)), 1_500_000);
+        timeline.hold(1000, ms(2000));
+        assert_eq!((timeline.due(ms(3000)), timeline.pace_permille()), (Tick(125), 1000));
+    }
+
+    #[test]
+    fn time_waits_for_the_slowest_but_not_for_ever() {
+        let mut timeline = Timeline::new(Tick(0), 50, ms(0));
+        timeline.hold_back(Tick(3), 0, ms(40));
+        assert_eq!(timeline.due(ms(40)), Tick(2), "nothing is held that is not due");
+        timeline.hold_back(Tick(3), 0, ms(500));
+        assert_eq!(timeline.due(ms(500)), Tick(3));
+        assert!(timeline.world_us(ms(500)) <= 80_000);
+        assert_eq!(timeline.due(ms(501)), Tick(4), "at once when it may");
+        timeline.hold_back(Tick(1), 0, ms(501));
+        assert_eq!(timeline.due(ms(501)), Tick(3), "nothing that was due is taken back");
+        timeline.hold_back(Tick(1), 100, ms(1500));
+        assert_eq!(timeline.due(ms(1500)), Tick(8), "a tenth of the speed at the least");
+    }
+
     #[derive(Clone, Debug)]
     enum Act {
+        Hold(u32),
         Pause,
         Resume,
         Step(u64),
@@ -198,6 +278,7 @@ mod tests {
 
     fn act() -> impl Strategy<Value = Act> {
         prop_oneof![
+            (0u32..3000).prop_map(Act::Hold),
             Just(Act::Pause),
             Just(Act::Resume),
             (0u64..20).prop_map(Act::Step),
@@ -218,6 +299,7 @@ mod tests {
                 prop_assert!(timeline.due(now) >= last);
                 last = timeline.due(now);
                 match act {
+                    Act::Hold(permille) => timeline.hold(permille, now),
                     Act::Pause => timeline.pause(now),
                     Act::Resume => timeline.resume(now),
                     Act::Step(n) => { timeline.step(n, now); }

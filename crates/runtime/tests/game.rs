@@ -68,7 +68,7 @@ fn the_game_goes_on_where_a_backup_takes_over() {
     let (sender, receiver) = sync_channel(100_000);
     let play = Some(Play { rules: Rules::new(RULES), events: Some(sender) });
     let config = ServersConfig { play, durable: true, ..ServersConfig::new(field(2, 3)) };
-    let (running, ..) = Servers::start(config, |_| Pace::RealTime(RealTime::start(Tick(0), 60))).unwrap();
+    let (running, ..) = Servers::start(config, |_| Pace::RealTime(RealTime::start(Tick(0), 60, 50))).unwrap();
     let victim = running.regions()[1];
     wait_for("the server can be killed", || running.kill(victim).is_ok());
     let epoch = |region: usize| running.readings()[region].durability.promotions;

@@ -5,10 +5,11 @@
 
 use nimbus_control::{Change, Roster};
 use nimbus_model::Tick;
+use nimbus_node::AuraConfig;
 use nimbus_runtime::certs::{CertsRequest, make_certs};
 use nimbus_runtime::cluster::{ClusterSetup, GatewayProcess, Place, StoreSetup, run_coordinator, run_node};
 use nimbus_runtime::mesh::{ClusterName, ProcessName, Role};
-use nimbus_runtime::{Clock, ClusterHandle, Scenes, first_map};
+use nimbus_runtime::{Clock, ClusterHandle, SLOWEST_PERMILLE, Scenes, first_map};
 use nimbus_scenes::SceneParams;
 use nimbus_wire::client::{ClientRole, FromClient, Parsed};
 use std::collections::BTreeMap;
@@ -77,6 +78,8 @@ impl Cluster {
             balance: false,
             budget_us: None,
             durable: false,
+            aura: AuraConfig::PROCESSES,
+            slowest_permille: SLOWEST_PERMILLE,
             experiments: false,
             map: first_map(&world, 1).unwrap().0,
             world,
@@ -85,6 +88,7 @@ impl Cluster {
             store: StoreSetup::File(dir.join("roster")),
             checkpoints: None,
             restored: None,
+            bodies_per_region: None,
             play: None,
         };
         drop(sockets);

@@ -25,7 +25,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 
 /// What comes after the long message.
 fn after_it() -> ToClient {
-    ToClient::Clock { paused: true, speed: 1.0 }
+    ToClient::Clock { paused: true, speed: 1.0, dilation: 1.0 }
 }
 
 /// Takes events until what comes after the long message. The connection must not be lost before.

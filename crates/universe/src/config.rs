@@ -1,13 +1,16 @@
 //! What a universe is made of, and what became of it.
 
-use nimbus_model::{Nid, RegionId, Rng};
+use nimbus_model::{Nid, RegionId, Rng, World};
 use nimbus_node::{AuraConfig, Breach, Contact, GameEvent, Planted, Policy, Rules};
+use nimbus_scenes::SceneParams;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::balance::BalanceConfig;
 use crate::checkers::Violation;
 use crate::control::{ControlConfig, ControlCounts};
 use crate::faults::{FaultCounts, Faults};
+use crate::narrow::narrowed;
 use crate::network::{LinkModel, Nanos};
 
 /// Makes what a client tells a game about a body.
@@ -18,6 +21,8 @@ pub type GameCommands = fn(&mut Rng) -> Vec<u8>;
 pub struct UniverseConfig {
     /// The scene, by name.
     pub scene: String,
+    /// A world that is run instead of the scene.
+    pub world: Option<Arc<World>>,
     /// Its size; 1 is full size.
     pub scale: f32,
     /// How many servers.
@@ -32,8 +37,14 @@ pub struct UniverseConfig {
     pub policy: Policy,
     /// How the aura policy judges.
     pub aura: AuraConfig,
+    /// Most bodies that one server hosts; what servers are used to unless told.
+    pub bodies_per_region: Option<u32>,
     /// What every link is like, exactly; drawn from the seed unless told.
     pub link: Option<LinkModel>,
+    /// Every region has a backup, whatever goes wrong.
+    pub durable: bool,
+    /// Regions are hardly wider than the world's promises demand.
+    pub narrow: bool,
     /// What goes wrong.
     pub faults: Faults,
     /// Whether, and how, boundaries follow the load.
@@ -44,6 +55,15 @@ pub struct UniverseConfig {
     pub planted: Option<Planted>,
     /// Time between two wake-ups of a server, nanoseconds; one tick unless told. What is due is run at a wake-up.
     pub frame_ns: Option<Nanos>,
+    /// Frame times are normally distributed around `frame_ns` with this standard deviation, nanoseconds, and never further
+    /// from it than three of them.
+    pub frame_sigma_ns: Nanos,
+    /// Time from a wake-up of a server until its frames are sent, nanoseconds.
+    pub compute_ns: Nanos,
+    /// By how much the clocks of servers with odd numbers are ahead, nanoseconds; if negative, those of the others.
+    pub skew_ns: i64,
+    /// Time that a backup takes to store what it is sent, nanoseconds.
+    pub store_ns: Nanos,
     /// How many clients watch.
     pub clients: u32,
     /// Whether clients also act: spawn, push and remove bodies.
@@ -65,6 +85,7 @@ impl UniverseConfig {
     pub fn new(scene: &str, servers: u16, seed: u64, ticks: u64) -> UniverseConfig {
         UniverseConfig {
             scene: scene.to_owned(),
+            world: None,
             scale: 1.0,
             servers,
             spare: 0,
@@ -72,12 +93,19 @@ impl UniverseConfig {
             ticks,
             policy: Policy::default(),
             aura: AuraConfig::default(),
+            bodies_per_region: None,
             link: None,
+            durable: false,
+            narrow: false,
             faults: Faults::default(),
             balance: None,
             control: None,
             planted: None,
             frame_ns: None,
+            frame_sigma_ns: 0,
+            compute_ns: 0,
+            skew_ns: 0,
+            store_ns: 0,
             clients: 1,
             commands: false,
             contacts: false,
@@ -86,6 +114,18 @@ impl UniverseConfig {
             measured: false,
             checked: true,
         }
+    }
+
+    /// The world that is run.
+    pub fn world(&self) -> Result<World, UniverseError> {
+        let params = SceneParams { servers: self.servers, seed: self.seed, scale: self.scale };
+        let world = match &self.world {
+            Some(world) => World::clone(world),
+            None => {
+                nimbus_scenes::build(&self.scene, &params).map_err(|error| UniverseError::Scene(error.to_string()))?
+            }
+        };
+        if self.narrow { narrowed(world, &self.aura) } else { Ok(world) }
     }
 }
 
@@ -143,6 +183,8 @@ pub struct Outcome {
     pub hand_overs: u64,
     /// Transfers that were refused and went back.
     pub refused: u64,
+    /// Bodies that were not made because a server's budget was used up.
+    pub births_refused: u64,
     /// How often each fault struck.
     pub faults: FaultCounts,
     /// Partitions that a planner made.

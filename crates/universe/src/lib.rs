@@ -4,20 +4,26 @@
 //! by an event queue and a faulty network, and every choice comes from one seed. A failing run is its seed.
 
 mod actor;
+mod against_one;
 mod balance;
 mod checkers;
 mod config;
 mod control;
 mod faults;
+mod narrow;
 mod network;
+mod other_order;
 mod plan;
 mod players;
 mod queue;
 mod recovery;
+mod run_record;
 mod swarm;
 mod universe;
+mod variation;
 
 pub use actor::Actor;
+pub use against_one::{Comparison, Deviation, SeamFault, against_one};
 pub use balance::BalanceConfig;
 pub use checkers::Violation;
 pub use config::{GameCommands, NodeCost, Outcome, UniverseConfig, UniverseError};
@@ -30,3 +36,4 @@ pub use nimbus_control::Misplan;
 pub use nimbus_control::Planted as Mismanage;
 pub use swarm::{SeedVerdict, Swarm, SwarmReport};
 pub use universe::Universe;
+pub use variation::{Variation, vary};

@@ -1,9 +1,12 @@
 //! Many universes at once: the search for a seed that breaks a rule.
 
+use nimbus_model::Rng;
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 
 use crate::config::{Outcome, UniverseConfig, UniverseError};
+use crate::network::{LinkModel, Nanos};
 use crate::universe::Universe;
 
 /// A run with fewer bodies proves nothing.
@@ -20,8 +23,11 @@ pub struct Swarm {
     pub first_seed: u64,
     /// How many seeds must count.
     pub seeds: u64,
-    /// Vary the number of servers from 2 to 6 with the seed.
-    pub vary_servers: bool,
+    /// Vary the number of servers with the seed.
+    pub servers: Option<RangeInclusive<u16>>,
+    /// Run a third of the seeds with latency and frame time at the world's tolerances, and a third with regions hardly
+    /// wider than these demand.
+    pub at_limits: bool,
     /// Stop at the first broken rule.
     pub stop_at_first: bool,
 }
@@ -46,6 +52,10 @@ pub struct SwarmReport {
     pub thin: u64,
     /// Hand-overs in all of them.
     pub hand_overs: u64,
+    /// Transfers that were refused and went back.
+    pub refused: u64,
+    /// Bodies that were not made because a server's budget was used up.
+    pub births_refused: u64,
     /// Partitions that planners made in all of them.
     pub plans: u64,
     /// Times that clients put a static in or took one out.
@@ -62,13 +72,26 @@ pub struct SwarmReport {
 
 impl Swarm {
     /// The universe of a seed.
-    pub fn config(&self, seed: u64) -> UniverseConfig {
+    pub fn config(&self, seed: u64) -> Result<UniverseConfig, UniverseError> {
         let mut config = self.base.clone();
         config.seed = seed;
-        if self.vary_servers {
-            config.servers = 2 + (seed % 5) as u16;
+        if let Some(servers) = &self.servers {
+            let choices = u64::from(servers.end().saturating_sub(*servers.start())) + 1;
+            config.servers = servers.start() + (seed % choices) as u16;
         }
-        config
+        if self.at_limits {
+            // Drawn apart from the number of servers, so that every number meets every limit.
+            let mut rng = Rng::stream(seed, 0x11a7);
+            config.narrow |= rng.below(3) == 0;
+            if rng.below(3) == 0 {
+                let tolerances = config.world()?.tolerances;
+                let nanos = |ms: f32| (f64::from(ms) * 1e6) as Nanos;
+                config.frame_ns = Some(nanos(tolerances.frame_ms));
+                let latency_ns = nanos(tolerances.latency_ms);
+                config.link = Some(LinkModel { latency_ns, ..config.faults.link_model(seed) });
+            }
+        }
+        Ok(config)
     }
 
     /// Tries seeds on as many threads until enough have counted or, if asked, a rule broke. `progress` is told how many
@@ -102,6 +125,8 @@ impl Swarm {
                     }
                 };
                 report.hand_overs += verdict.outcome.hand_overs;
+                report.refused += verdict.outcome.refused;
+                report.births_refused += verdict.outcome.births_refused;
                 report.plans += verdict.outcome.plans;
                 report.statics += verdict.outcome.statics;
                 report.redraws += verdict.outcome.redraws;
@@ -128,7 +153,7 @@ impl Swarm {
     }
 
     fn try_seed(&self, seed: u64) -> Result<SeedVerdict, UniverseError> {
-        let config = self.config(seed);
+        let config = self.config(seed)?;
         let outcome = Universe::new(config.clone())?.run(|_| {});
         let mut thin = Vec::new();
         if outcome.bodies_max < BODIES_MIN {

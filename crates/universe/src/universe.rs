@@ -5,6 +5,7 @@ mod coordination;
 mod edits;
 mod hosting;
 mod partitions;
+mod timing;
 
 use cpu_time::ThreadTime;
 use nimbus_client::Client;
@@ -12,7 +13,6 @@ use nimbus_control::{LoadReport, PlannerConfig};
 use nimbus_gateway::{Gateway, GatewayConfig, Message, Outputs};
 use nimbus_model::{ClientId, Mixer, Nid, Placed, RegionId, Rng, Tick, Vec3, World};
 use nimbus_node::{Change, Event, EventKind, Horizon, Node, NodeConfig, Phase, Policy};
-use nimbus_scenes::SceneParams;
 use nimbus_space::PartitionMap;
 use nimbus_wire::client::{ClientRole, TouchesOf, Watch};
 use nimbus_wire::{Address, Frame, GatewayId};
@@ -104,19 +104,22 @@ pub struct Universe {
 impl Universe {
     /// The universe of a configuration, before its first tick.
     pub fn new(config: UniverseConfig) -> Result<Universe, UniverseError> {
-        let params = SceneParams { servers: config.servers, seed: config.seed, scale: config.scale };
-        let world = nimbus_scenes::build(&config.scene, &params).map_err(|e| UniverseError::Scene(e.to_string()))?;
+        let world = config.world()?;
         Universe::of_world(config, world)
     }
 
     /// A universe of a world that is not a scene.
     pub fn of_world(config: UniverseConfig, world: World) -> Result<Universe, UniverseError> {
         let map = PartitionMap::from_layout(&world.layout).map_err(|e| UniverseError::Layout(e.to_string()))?;
-        if let Some(problem) =
-            Horizon::layout_problem(&world, &config.aura, &map).filter(|_| config.policy == Policy::Aura)
-        {
+        if let Some(over) = world.over_budget() {
+            return Err(UniverseError::Usage(format!("the world `{}` is beyond its budget: {over}", world.name)));
+        }
+        let durable = config.durable || config.faults.need_backups() || config.control.is_some();
+        let aura = config.aura.with_commits(durable);
+        if let Some(problem) = Horizon::layout_problem(&world, &aura, &map).filter(|_| config.policy == Policy::Aura) {
             return Err(UniverseError::Layout(problem));
         }
+        let config = UniverseConfig { aura, ..config };
         let count = map.regions().len() + usize::from(config.spare);
         if map.regions().iter().enumerate().any(|(i, region)| usize::from(region.0) != i) {
             return Err(UniverseError::Layout("regions must be numbered from 0 without gaps".to_owned()));
@@ -130,7 +133,6 @@ impl Universe {
                 "a coordinator needs two servers or more: one keeps what the other has".to_owned(),
             ));
         }
-        let durable = config.faults.need_backups() || config.control.is_some();
         let mut node_configs = Vec::with_capacity(count);
         let mut nodes: Vec<Node> = Vec::with_capacity(count);
         for i in 0..count {
@@ -141,6 +143,7 @@ impl Universe {
             if config.faults.has(Fault::Loss) {
                 node_config.aura.copies = node_config.aura.copies.max(3);
             }
+            node_config.bodies_max = config.bodies_per_region.map_or(node_config.bodies_max, |most| most as usize);
             node_config.planted = config.planted;
             node_config.log = config.checked;
             node_config.durable = durable;
@@ -148,7 +151,8 @@ impl Universe {
             node_config.game.clone_from(&config.game);
             if config.faults.has(Fault::Full) && i == 0 {
                 let node = Node::new(node_config.clone(), world.clone(), 1, map.clone(), Tick(0));
-                node_config.bodies_max = node.hosted_count() + rng.below(3) as usize;
+                let most = node.hosted_count() + injected_early(&world, &map, config.ticks) + rng.below(3) as usize;
+                node_config.bodies_max = node_config.bodies_max.min(most);
             }
             node_configs.push(node_config.clone());
             nodes.push(Node::new(node_config, world.clone(), 1, map.clone(), Tick(0)));
@@ -210,12 +214,17 @@ impl Universe {
     }
 
     /// Runs to the end and says what became of it. `progress` is told every completed tick.
-    pub fn run(mut self, mut progress: impl FnMut(Tick)) -> Outcome {
+    pub fn run(self, progress: impl FnMut(Tick)) -> Outcome {
+        self.run_watching(&mut |_| {}, progress)
+    }
+
+    /// The same, and shows every server after each of its ticks.
+    pub fn run_watching(mut self, look: &mut dyn FnMut(&Node), mut progress: impl FnMut(Tick)) -> Outcome {
         let last = Tick(self.config.ticks);
         let proof_from = Tick(self.config.ticks * 7 / 10);
         let end = last + if self.config.checked { SETTLE_TICKS } else { 0 };
         while self.tick < end || (self.tick < end + WHOLE_TICKS_MAX && self.awaits_wholeness()) {
-            self.advance();
+            self.advance_watching(look);
             progress(self.tick);
             if self.config.checked {
                 if self.keeps_promises() {
@@ -357,8 +366,9 @@ impl Universe {
                 let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
                 self.recovery.haunt(usize::from(i), &frame);
                 if !self.recovery.regions[usize::from(i)].down {
+                    let clock_us = self.clock_of(usize::from(i)) / 1_000;
                     let node = &mut self.nodes[usize::from(i)];
-                    node.set_clock(self.now / 1_000);
+                    node.set_clock(clock_us);
                     node.handle(frame);
                 }
                 if let Some(start) = start {
@@ -372,8 +382,9 @@ impl Universe {
             }
             (Actor::Backup(i), Happening::Frame(bytes)) => {
                 let frame = Frame::decode(&bytes).expect("what an actor says, another understands");
+                let stored = self.now + self.config.store_ns;
                 for answer in self.recovery.hear(usize::from(i), APART, frame) {
-                    self.send(to, actor(answer.to), &answer.encode().into());
+                    self.send(stored, to, actor(answer.to), &answer.encode().into());
                 }
                 self.observe(usize::from(i), Vec::new());
             }
@@ -410,7 +421,7 @@ impl Universe {
             next_wake = self.config.frame_ns.map_or(self.wake_time(due.next()) + self.phases[i], |frame| now + frame);
         }
         for frame in frames {
-            self.post(Actor::Node(i as u16), process, frame.to, &frame.encode().into());
+            self.post(now, Actor::Node(i as u16), process, frame.to, &frame.encode().into());
         }
         self.queue.push(next_wake, (Actor::Node(i as u16), Happening::WakeProcess(process)));
     }
@@ -421,11 +432,13 @@ impl Universe {
             self.queue.push(self.asleep_until[i], (Actor::Node(i as u16), Happening::WakeProcess(process)));
             return;
         }
-        let due = self.due();
+        let due = self.due_at(i);
         let last = self.runs_to(i, process, due);
+        let clock_us = self.clock_of(i) / 1_000;
+        let compute_us = self.config.compute_ns / 1_000;
         let node = &mut self.nodes[i];
-        node.set_clock(self.now / 1_000);
-        node.wake(self.now / 1_000);
+        node.set_clock(clock_us);
+        node.wake(clock_us);
         let mut next = node.first_due(last);
         while next <= last {
             let mut spent = None;
@@ -451,6 +464,8 @@ impl Universe {
         self.lag = (self.lag.0 + node.durability().lag_ticks, self.lag.1 + 1);
         let start = self.config.measured.then(ThreadTime::now);
         let mut frames = Vec::new();
+        node.computed(compute_us);
+        node.set_clock(clock_us + compute_us);
         node.emit(&mut frames);
         if self.config.checked && self.keeps_promises() {
             self.checkers.depart(&self.nodes[i], &frames);
@@ -460,15 +475,13 @@ impl Universe {
         if let Some(start) = start {
             self.worked(i, start.elapsed().as_nanos() as u64);
         }
+        let departs = self.now + self.config.compute_ns;
         for (to, bytes) in sent {
-            self.post(from, process, to, &bytes);
+            self.post(departs, from, process, to, &bytes);
         }
         self.report_load(i);
         self.watch(i);
-        let next_wake = match self.config.frame_ns {
-            Some(frame) => self.now + frame,
-            None => self.wake_time(due.next()) + self.phases[i],
-        };
+        let next_wake = self.next_wake(i, due);
         self.queue.push(next_wake, (from, Happening::WakeProcess(process)));
     }
 
@@ -479,7 +492,7 @@ impl Universe {
         let from = Actor::Gateway(g as u16);
         let process = self.process_of(from);
         for frame in &outputs.frames {
-            self.post(from, process, frame.to, &frame.encode().into());
+            self.post(self.now, from, process, frame.to, &frame.encode().into());
         }
         for (client, seq, request) in outputs.requests {
             let outcome = self.grant(request);
@@ -514,16 +527,16 @@ impl Universe {
     }
 
     /// Sends a frame to whoever has this address: as the process of its sender knows, where there are processes.
-    fn post(&mut self, from: Actor, process: u32, to: Address, bytes: &Arc<[u8]>) {
+    fn post(&mut self, departs: Nanos, from: Actor, process: u32, to: Address, bytes: &Arc<[u8]>) {
         if self.control.is_some() {
-            self.dispatch(process, to, bytes);
+            self.dispatch(departs, process, to, bytes);
         } else {
-            self.send(from, actor(to), bytes);
+            self.send(departs, from, actor(to), bytes);
         }
     }
 
-    fn send(&mut self, from: Actor, to: Actor, bytes: &Arc<[u8]>) {
-        for at in self.network.send(self.now, from, to, bytes.len()).into_iter().flatten() {
+    fn send(&mut self, departs: Nanos, from: Actor, to: Actor, bytes: &Arc<[u8]>) {
+        for at in self.network.send(departs, from, to, bytes.len()).into_iter().flatten() {
             self.queue.push(at, (to, Happening::Frame(bytes.clone())));
         }
     }
@@ -627,7 +640,7 @@ impl Universe {
     fn observe(&mut self, i: usize, events: Vec<Event>) {
         for event in self.recovery.note(i, events) {
             self.outcome.hand_overs += u64::from(matches!(event.kind, EventKind::Adopted(_)));
-            self.network.counts.full += u64::from(matches!(event.kind, EventKind::Refused(..)));
+            self.network.counts.full += u64::from(matches!(event.kind, EventKind::Refused(..) | EventKind::NotBorn));
             if self.config.checked {
                 self.checkers.observe(&event);
             }
@@ -709,6 +722,7 @@ impl Universe {
         outcome.frames = self.network.frames;
         outcome.bytes = self.network.bytes;
         outcome.ticks_lost = self.nodes.iter().map(|node| node.counters().ticks_lost).sum();
+        outcome.births_refused = self.nodes.iter().map(|node| node.counters().births_refused).sum();
         outcome.refused = self.nodes.iter().map(|node| node.counters().refused).sum();
         outcome.promotions = self.recovery.promoted;
         outcome.control = self.control.map(|control| control.counts).unwrap_or_default();
@@ -759,4 +773,17 @@ fn actor(address: Address) -> Actor {
         Address::Gateway(gateway) => Actor::Gateway(gateway.0),
         Address::Backup(region) => Actor::Backup(region.0),
     }
+}
+
+/// Bodies that injections add in region 0 in the first quarter of a run: a server that may host no more begins with room and
+/// runs out of it.
+fn injected_early(world: &World, map: &PartitionMap, ticks: u64) -> usize {
+    let mut count = 0;
+    for (i, injection) in world.injections.iter().enumerate() {
+        for ordinal in (1..=ticks / 4).flat_map(|age| injection.due(Tick(age), world.tick_hz)) {
+            let (_, pose, _) = injection.body(world.seed, i, ordinal);
+            count += usize::from(map.region_at(pose.position) == RegionId(0));
+        }
+    }
+    count
 }

@@ -61,7 +61,7 @@ fn eager(faults: Faults, ticks: u64, planted: Option<Misplan>) -> Swarm {
         ..usual
     };
     base.balance = Some(BalanceConfig { planner: Some(planner), planted, ..BalanceConfig::default() });
-    Swarm { base, first_seed: 1, seeds: 2, vary_servers: true, stop_at_first: true }
+    Swarm { base, first_seed: 1, seeds: 2, servers: Some(2..=6), at_limits: false, stop_at_first: true }
 }
 
 /// `SEEDS=100 TICKS=1200 SCALE=0.25` makes more of it: more seeds, for longer, with fewer bodies to begin with.

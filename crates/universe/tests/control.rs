@@ -1,6 +1,7 @@
 //! Whole clusters whose processes do what a coordinator's roster says.
 
 use nimbus_model::Layout;
+use nimbus_node::Planted;
 use nimbus_scenes::SceneParams;
 use nimbus_universe::{
     BalanceConfig, ControlConfig, Faults, LinkModel, Mismanage, Outcome, Swarm, Universe, UniverseConfig,
@@ -74,6 +75,28 @@ fn a_process_that_makes_a_world_after_its_tick_loads_it_late() {
     assert!(loads > 0 && late > 0, "{loads} worlds loaded, {late} changes too late");
 }
 
+/// A load due at tick 96 was made at tick 157, and its server died before its backup had that tick.
+#[test]
+fn bodies_are_not_born_twice_after_the_server_of_a_late_load_dies() {
+    let mut config = governed(4, 910_027, 1_200);
+    config.faults = Faults::all();
+    config.commands = true;
+    let outcome = run(config);
+    assert_clean(&outcome, "seed 910027");
+    let (loads, late) = (outcome.faults.reset, outcome.control.late_changes);
+    assert!(loads > 0 && late > 0 && outcome.promotions > 0, "{loads} worlds loaded, {late} changes too late");
+}
+
+#[test]
+fn a_server_that_loads_a_world_as_of_another_tick_is_noticed() {
+    let mut config = governed(3, 1, 500);
+    config.faults = "reset".parse().unwrap();
+    config.planted = Some(Planted::LoadsAtNow);
+    let outcome = run(config);
+    let rules: Vec<&str> = outcome.violations.iter().map(|violation| violation.rule).collect();
+    assert!(rules.contains(&"one load"), "{rules:?}");
+}
+
 #[test]
 fn boundaries_that_follow_the_load_are_orders_too() {
     let mut config = governed(4, 3, 400);
@@ -106,6 +129,7 @@ fn noticed_by(planted: Mismanage) -> &'static [&'static str] {
         // A backup that takes what was meant for a former one may also never commit, and neighbours wait.
         Mismanage::ReuseLife => &["sound control", "durable", "one owner", "never lost", "bounded queues"],
         Mismanage::DeafToSilence => &["one era", "durable"],
+        Mismanage::DropUnapplied => &["kept changes"],
     }
 }
 
@@ -119,7 +143,7 @@ fn mistakes_of_the_coordinator_are_found() {
         let mut base = governed(3, 0, 300);
         base.faults = if planted == Mismanage::DeafToSilence { "crash".parse().unwrap() } else { Faults::all() };
         base.control = Some(ControlConfig { planted: Some(planted) });
-        let swarm = Swarm { base, first_seed: 1, seeds: 8, vary_servers: false, stop_at_first: true };
+        let swarm = Swarm { base, first_seed: 1, seeds: 16, servers: None, at_limits: false, stop_at_first: true };
         let report = swarm.run(1, |_| {}).unwrap();
         let failure = report.failure.unwrap_or_else(|| panic!("{name} was not found"));
         let first = &failure.outcome.violations[0];

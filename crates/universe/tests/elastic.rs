@@ -105,10 +105,10 @@ fn nothing_breaks_when_regions_come_and_go_and_everything_goes_wrong() {
     let mut base = UniverseConfig::new("crossing", 2, 0, told("TICKS").unwrap_or(400));
     base.commands = true;
     base.faults = Faults::all();
-    base.scale = 0.3;
+    base.scale = 0.4;
     base.spare = 3;
     let seeds = told("SEEDS").unwrap_or(3);
-    let swarm = Swarm { base, first_seed: 1, seeds, vary_servers: true, stop_at_first: true };
+    let swarm = Swarm { base, first_seed: 1, seeds, servers: Some(2..=6), at_limits: false, stop_at_first: true };
     let report = swarm.run(2, |_| {}).expect("the configuration is good");
     if let Some(failure) = &report.failure {
         assert_clean(&failure.outcome, &format!("seed {}", failure.config.seed));

@@ -19,8 +19,30 @@ pub struct Aura {
     pub tick: Tick,
     /// The room it takes.
     pub extent: Extent,
-    /// How fast any point of it may move soon, m/s.
+    /// How fast its centre may move soon, m/s.
     pub speed: f32,
+    /// How hard it strikes what it meets.
+    pub strike: Strike,
+    /// It moves within the step as far as its first contact (continuous collision detection).
+    pub sweeps: bool,
+    /// Its cluster has more bodies than may change server at once: bodies that may touch it go to its host, whatever
+    /// the ranks.
+    pub anchored: bool,
+}
+
+/// What decides how fast a body leaves that is struck by another one.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Strike {
+    /// Speed of its centre, m/s, whatever is around it.
+    pub speed: f32,
+    /// Kilograms; infinite for a body that nothing moves.
+    pub mass: f32,
+    /// Coefficient of restitution, 0 to 1.
+    pub restitution: f32,
+    /// What spin adds to the speed of its surface, m/s.
+    pub spin: f32,
+    /// The mass that strikes with that, kilograms.
+    pub spin_mass: f32,
 }
 
 impl Aura {
@@ -29,9 +51,16 @@ impl Aura {
         let Extent { bounds: Aabb { min, max }, axis, radius } = self.extent;
         let is_size = |number: f32| number.is_finite() && number >= 0.0;
         let is_box = min.is_finite() && max.is_finite() && min.cmple(max).all();
-        is_box && axis.is_finite() && is_size(radius) && is_size(self.speed)
+        let Strike { speed, mass, restitution, spin, spin_mass } = self.strike;
+        let masses = mass >= 0.0 && spin_mass >= 0.0;
+        let strikes = masses && is_size(speed) && is_size(spin) && (0.0..=1.0).contains(&restitution);
+        is_box && axis.is_finite() && is_size(radius) && is_size(self.speed) && strikes
     }
 }
+
+/// Bits of the byte that ends an aura.
+const SWEEPS: u8 = 1;
+const ANCHORED: u8 = 2;
 
 /// Every aura that concerns one neighbour. Only the latest counts: it replaces all earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -40,14 +69,16 @@ pub struct AuraFrame {
     pub sent_us: u64,
     /// What the sender has to do, for policies that weigh it: bodies awake and cells held.
     pub load: u32,
+    /// The sender hosts nearly as many bodies as its budget allows: what can stay elsewhere is not to go home to it.
+    pub near_full: bool,
     /// Servers that announce bodies into the sender's region, so that they learn of each other.
     pub others: Vec<RegionId>,
     /// The auras, in order of id.
     pub auras: Vec<Aura>,
 }
 
-/// Bytes of an aura: id, host, tick, and eleven numbers.
-const AURA_BYTES: usize = 8 + 2 + 8 + 11 * 4;
+/// Bytes of an aura: id, host, tick, sixteen numbers, and a byte of flags.
+const AURA_BYTES: usize = 8 + 2 + 8 + 16 * 4 + 1;
 
 impl AuraFrame {
     /// Appends the frame as bytes. Every field has a fixed width: this goes out at every tick to every neighbour, and a
@@ -55,19 +86,25 @@ impl AuraFrame {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let others = &self.others[..self.others.len().min(usize::from(u16::MAX))];
         let auras = &self.auras[..self.auras.len().min(AURAS_PER_FRAME)];
-        out.reserve(16 + 2 * others.len() + AURA_BYTES * auras.len());
+        out.reserve(17 + 2 * others.len() + AURA_BYTES * auras.len());
         out.extend_from_slice(&self.sent_us.to_le_bytes());
         out.extend_from_slice(&self.load.to_le_bytes());
+        out.push(u8::from(self.near_full));
         out.extend_from_slice(&(others.len() as u16).to_le_bytes());
         out.extend_from_slice(&(auras.len() as u16).to_le_bytes());
         others.iter().for_each(|other| out.extend_from_slice(&other.0.to_le_bytes()));
-        for Aura { nid, host, tick, extent: Extent { bounds, axis, radius }, speed } in auras {
+        for Aura { nid, host, tick, extent, speed, strike, sweeps, anchored } in auras {
+            let Extent { bounds, axis, radius } = extent;
             out.extend_from_slice(&nid.0.to_le_bytes());
             out.extend_from_slice(&host.0.to_le_bytes());
             out.extend_from_slice(&tick.0.to_le_bytes());
-            for number in [bounds.min, bounds.max, *axis].iter().flat_map(Vec3::as_ref).chain([radius, speed]) {
+            let vectors = [bounds.min, bounds.max, *axis];
+            let Strike { speed: own, mass, restitution, spin, spin_mass } = strike;
+            let rest = [radius, speed, own, mass, restitution, spin, spin_mass];
+            for number in vectors.iter().flat_map(Vec3::as_ref).chain(rest) {
                 out.extend_from_slice(&number.to_le_bytes());
             }
+            out.push((SWEEPS * u8::from(*sweeps)) | (ANCHORED * u8::from(*anchored)));
         }
     }
 
@@ -76,13 +113,18 @@ impl AuraFrame {
         let mut bytes = Bytes(bytes);
         let sent_us = u64::from_le_bytes(bytes.take()?);
         let load = u32::from_le_bytes(bytes.take()?);
+        let near_full = match bytes.take()? {
+            [0] => false,
+            [1] => true,
+            _ => return Err(DecodeError::Malformed),
+        };
         let others = usize::from(u16::from_le_bytes(bytes.take()?));
         let count = usize::from(u16::from_le_bytes(bytes.take()?));
         if count > AURAS_PER_FRAME || bytes.0.len() != 2 * others + AURA_BYTES * count {
             return Err(DecodeError::Malformed);
         }
-        let mut frame =
-            AuraFrame { sent_us, load, others: Vec::with_capacity(others), auras: Vec::with_capacity(count) };
+        let (with_others, with_auras) = (Vec::with_capacity(others), Vec::with_capacity(count));
+        let mut frame = AuraFrame { sent_us, load, near_full, others: with_others, auras: with_auras };
         for _ in 0..others {
             frame.others.push(RegionId(u16::from_le_bytes(bytes.take()?)));
         }
@@ -92,7 +134,16 @@ impl AuraFrame {
             let tick = Tick(u64::from_le_bytes(bytes.take()?));
             let bounds = Aabb { min: bytes.vector()?, max: bytes.vector()? };
             let extent = Extent { bounds, axis: bytes.vector()?, radius: bytes.number()? };
-            let aura = Aura { nid, host, tick, extent, speed: bytes.number()? };
+            let speed = bytes.number()?;
+            let (own, mass, restitution) = (bytes.number()?, bytes.number()?, bytes.number()?);
+            let (spin, spin_mass) = (bytes.number()?, bytes.number()?);
+            let strike = Strike { speed: own, mass, restitution, spin, spin_mass };
+            let [flags] = bytes.take()?;
+            if flags & !(SWEEPS | ANCHORED) != 0 {
+                return Err(DecodeError::Malformed);
+            }
+            let (sweeps, anchored) = (flags & SWEEPS != 0, flags & ANCHORED != 0);
+            let aura = Aura { nid, host, tick, extent, speed, strike, sweeps, anchored };
             if !aura.is_valid() {
                 return Err(DecodeError::NotFinite);
             }
@@ -136,10 +187,20 @@ mod tests {
                 radius: 0.7,
             },
             speed: 4.5,
+            strike: Strike {
+                speed: 2.5,
+                mass: if i % 2 == 0 { f32::INFINITY } else { 3.5 },
+                restitution: 0.25,
+                spin: 1.5,
+                spin_mass: 0.5,
+            },
+            sweeps: i % 3 == 0,
+            anchored: i % 5 == 0,
         };
         AuraFrame {
             sent_us: 77,
             load: 5,
+            near_full: count == 1,
             others: vec![RegionId(1), RegionId(9)],
             auras: (0..count).map(aura).collect(),
         }
@@ -164,8 +225,14 @@ mod tests {
         let mut longer = bytes.clone();
         longer.push(0);
         assert_eq!(AuraFrame::decode(&longer), Err(DecodeError::Malformed));
-        let speed = bytes.len() - 4..;
-        bytes[speed].copy_from_slice(&f32::NAN.to_le_bytes());
+        let mut neither = bytes.clone();
+        neither[12] = 2;
+        assert_eq!(AuraFrame::decode(&neither), Err(DecodeError::Malformed));
+        let mut unknown = bytes.clone();
+        *unknown.last_mut().unwrap() |= 0x80;
+        assert_eq!(AuraFrame::decode(&unknown), Err(DecodeError::Malformed));
+        let spin_mass = bytes.len() - 5..bytes.len() - 1;
+        bytes[spin_mass].copy_from_slice(&f32::NAN.to_le_bytes());
         assert_eq!(AuraFrame::decode(&bytes), Err(DecodeError::NotFinite));
     }
 }

@@ -21,12 +21,31 @@ pub enum Factor {
     ClusterSize,
     /// A neighbour has not been heard of, ticks.
     Silence,
+    /// The time from a wake-up until its frames were sent was longer than promised, milliseconds.
+    Compute,
+    /// Clocks of two servers differ by more than promised, milliseconds.
+    Skew,
+    /// A server's backup stored what it says later than promised, milliseconds.
+    Commit,
+    /// More bodies were to be hosted than the server's budget allows, bodies: births were refused, or a transfer was given
+    /// back.
+    Budget,
 }
 
 impl Factor {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Factor; 6] =
-        [Factor::Speed, Factor::Latency, Factor::FrameTime, Factor::TimeLost, Factor::ClusterSize, Factor::Silence];
+    pub const ALL: [Factor; 10] = [
+        Factor::Speed,
+        Factor::Latency,
+        Factor::FrameTime,
+        Factor::TimeLost,
+        Factor::ClusterSize,
+        Factor::Silence,
+        Factor::Compute,
+        Factor::Skew,
+        Factor::Commit,
+        Factor::Budget,
+    ];
 
     /// The word that metrics, reports and the viewer use.
     pub fn name(self) -> &'static str {
@@ -37,6 +56,10 @@ impl Factor {
             Factor::TimeLost => "time_lost",
             Factor::ClusterSize => "cluster_size",
             Factor::Silence => "silence",
+            Factor::Compute => "compute",
+            Factor::Skew => "skew",
+            Factor::Commit => "commit",
+            Factor::Budget => "budget",
         }
     }
 }

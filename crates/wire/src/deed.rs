@@ -1,8 +1,10 @@
 //! What a game does and another server has to carry out: it follows a body, or goes to where a body is to appear.
 
-use nimbus_model::{BodyDesc, Keepsake, Motion, Nid, Vec3, Velocity};
+use nimbus_model::{BodyDesc, Keepsake, Motion, Nid, Tick, Vec3, Velocity};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+use crate::command::CommandRef;
 
 /// Something that a game does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,4 +43,30 @@ pub struct Deed {
     pub hops: u8,
     /// What is to be done.
     pub act: Act,
+}
+
+/// What brings a body into being.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum BirthCause {
+    /// An injection of the world.
+    World,
+    /// A client's command, which is answered when it is done.
+    Command(CommandRef),
+    /// A game, with what it keeps with the body.
+    Game(Keepsake),
+}
+
+/// A body that will appear at a named tick, on its way to the server that has what it would touch there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlannedBirth {
+    /// The first tick that steps it.
+    pub at: Tick,
+    /// Its name.
+    pub nid: Nid,
+    /// What it is.
+    pub desc: Arc<BodyDesc>,
+    /// How it starts.
+    pub motion: Motion,
+    /// What brings it into being.
+    pub cause: BirthCause,
 }

@@ -310,7 +310,7 @@ mod tests {
         fn damaged_frames_never_panic(at in 0usize..200, value in any::<u8>(), cut in 0usize..200) {
             let transfer = Transfer {
                 tick: Tick(7),
-                claims: vec![Claim { nid: Nid(1), body_epoch: 2, restless: true }],
+                claims: vec![Claim { nid: Nid(1), body_epoch: 2, restless: 1 }],
                 payload: vec![1; 40],
                 obeyed: vec![(Nid(1), vec![CommandRef { gateway: GatewayId(0), client: ClientId(3), sequence: 9 }])],
                 returned: None,
@@ -416,7 +416,7 @@ mod tests {
             clusters: vec![vec![Nid(8), Nid(9)]],
             in_transit: vec![Transit { nid: Nid(7), to: RegionId(1) }],
             breaches: vec![breach],
-            totals: SeamTotals { auras: 1, ghosts: 4, in_transit: 1, breaches: [0, 0, 0, 0, 3, 0] },
+            totals: SeamTotals { auras: 1, ghosts: 4, in_transit: 1, breaches: [0, 0, 0, 0, 3, 0, 0, 0, 5, 0] },
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::aura::Aura;
 use crate::command::{CommandRef, Course, Linkage, Order, Outcome};
-use crate::deed::Deed;
+use crate::deed::{Deed, PlannedBirth};
 use crate::touch::Touches;
 
 /// One body of a transfer with the epoch its new owner will hold it under.
@@ -17,8 +17,8 @@ pub struct Claim {
     pub nid: Nid,
     /// The new owner's epoch for it.
     pub body_epoch: u32,
-    /// Whether its former owner had it for a moment only.
-    pub restless: bool,
+    /// How often in a row an owner had it for a moment only.
+    pub restless: u8,
 }
 
 /// Why a receiver did not take a transfer.
@@ -75,6 +75,8 @@ pub enum Item {
     Transfer(Transfer),
     /// Gateway to region, or region to region after the body it is for: something to do.
     Order(Order),
+    /// Region to region of lower rank: a body that will appear beside yours, for you to make.
+    Birth(PlannedBirth),
     /// Region to region: these bodies near you lie still until I say otherwise.
     Rests(Vec<Aura>),
     /// Region to region: these bodies no longer lie still near you, or are no longer mine.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::command::Command;
-use crate::deed::Act;
+use crate::deed::{Act, BirthCause};
 use crate::frame::LaneFrame;
 use crate::item::Item;
 
@@ -214,7 +214,11 @@ fn approximate_bytes(item: &Item) -> usize {
             Act::Birth { desc, keepsake, .. } => approximate_body_bytes(desc) + keepsake.state.bytes().len(),
             Act::Push { .. } | Act::Velocity { .. } => 64,
         },
-        Item::Rests(auras) => 48 * auras.len(),
+        Item::Birth(birth) => {
+            let kept = if let BirthCause::Game(kept) = &birth.cause { kept.state.bytes().len() } else { 0 };
+            approximate_body_bytes(&birth.desc) + kept
+        }
+        Item::Rests(auras) => 80 * auras.len(),
         Item::Stirs(nids) => 16 + 8 * nids.len(),
         Item::Offer { islands, .. } => 16 + islands.iter().map(|island| 8 + 8 * island.len()).sum::<usize>(),
         Item::Linkage(_) => 320,

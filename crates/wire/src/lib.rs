@@ -20,10 +20,10 @@ pub mod stream;
 mod touch;
 mod wish;
 
-pub use aura::{AURAS_PER_FRAME, Aura, AuraFrame};
+pub use aura::{AURAS_PER_FRAME, Aura, AuraFrame, Strike};
 pub use breach::{Breach, Factor};
 pub use command::{ANCHOR_M_MAX, Command, CommandRef, Course, Linkage, Order, Outcome, Sighting, join_problem};
-pub use deed::{Act, Deed};
+pub use deed::{Act, BirthCause, Deed, PlannedBirth};
 pub use frame::{Address, Content, DecodeError, FRAME_BYTES_MAX, Frame, GatewayId, LaneFrame};
 pub use item::{Claim, Item, Refusal, Transfer};
 pub use nimbus_model::StateUpdate;
@@ -39,4 +39,4 @@ pub use wish::{Places, WISH_BOXES_MAX, Wish};
 /// Raise it with every change after which an older process would misread a newer one or the other way round: the layout of
 /// a frame, of another message between processes, or of anything in them, what a field means, which content travels how,
 /// and what follows the magic and the version in the mesh's hello.
-pub const PROTOCOL_VERSION: u8 = 6;
+pub const PROTOCOL_VERSION: u8 = 8;

@@ -22,7 +22,7 @@ export type Event =
   | ({ type: "touched" } & Touch)
   /** So many touches happened about now that nobody tells of, because there were too many. */
   | { type: "touches-left-out"; count: number }
-  | { type: "clock"; paused: boolean; speed: number }
+  | { type: "clock"; paused: boolean; speed: number; dilation: number }
   /** So many events were dropped before the next, because nobody took them. */
   | { type: "missed"; count: number };
 

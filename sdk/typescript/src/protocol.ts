@@ -195,7 +195,8 @@ export type Inbound =
   | { type: "statics"; added: StaticBody[]; removed: string[] }
   | { type: "map"; epoch: number; regions: Region[] }
   | { type: "shape"; id: number; shape: Shape }
-  | { type: "clock"; paused: boolean; speed: number }
+  /** `dilation` is the share of `speed` at which time passes while a region cannot keep up; 1 when it is left out. */
+  | { type: "clock"; paused: boolean; speed: number; dilation?: number }
   | ({ type: "stats" } & WorldStats)
   | ({ type: "body"; seq?: number | null } & BodyCard)
   | ({ type: "hits"; seq?: number | null } & Hits)

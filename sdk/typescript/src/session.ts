@@ -64,7 +64,7 @@ export class Session {
   regions: Region[] = [];
   scenes: SceneInfo[] = [];
   stats: WorldStats | null = null;
-  clock = { paused: false, speed: 1 };
+  clock = { paused: false, speed: 1, dilation: 1 };
   /** Bodies outside it die; null while it is not known. */
   killBox: RegionBox | null = null;
   era = -1;
@@ -238,7 +238,7 @@ export class Session {
         this.replicas.clear();
         this.replicas.fall.gravity = message.gravity ?? [0, 0, 0];
         this.replicas.fall.tickSeconds = 1 / this.tickHz;
-        this.playhead.reset(this.tickHz * this.clock.speed);
+        this.playhead.reset(this.tickHz * this.clock.speed * this.clock.dilation);
         this.events.push({ type: "loaded", era: message.era, name: message.name });
         break;
       case "statics":
@@ -251,11 +251,12 @@ export class Session {
         this.shapes.set(message.id, message.shape);
         break;
       case "clock": {
-        const { paused, speed } = message;
-        if (paused === this.clock.paused && speed === this.clock.speed) break;
-        this.clock = { paused, speed };
-        this.playhead.runAt(this.tickHz * speed, paused);
-        this.events.push({ type: "clock", paused, speed });
+        const { paused, speed, dilation = 1 } = message;
+        const known = this.clock;
+        if (paused === known.paused && speed === known.speed && dilation === known.dilation) break;
+        this.clock = { paused, speed, dilation };
+        this.playhead.runAt(this.tickHz * speed * dilation, paused);
+        this.events.push({ type: "clock", paused, speed, dilation });
         break;
       }
       case "stats":

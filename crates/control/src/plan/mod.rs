@@ -3,6 +3,7 @@
 //! A plan is a pure function and starts from the store each time. Whatever a lost swap undid is simply planned again.
 
 mod changes;
+mod dilation;
 mod membership;
 mod moving;
 mod orders;
@@ -69,6 +70,7 @@ impl<'a> Plan<'a> {
         plan.give_seats();
         plan.dismiss();
         plan.settle_changes();
+        plan.dilate();
         plan
     }
 

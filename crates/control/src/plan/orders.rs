@@ -12,6 +12,8 @@ use crate::timeline::{PACE_PERMILLE, Timeline};
 use crate::told::Told;
 use crate::validity::check_name;
 
+/// Changes are announced at least this many ticks ahead, however slow the world is: servers prepare for some of them.
+const ANNOUNCE_TICKS_MIN: u64 = 12;
 /// Changes of statics that may be announced at once: each has all statics in it.
 const STATICS_UNDER_WAY_MAX: usize = 8;
 
@@ -36,7 +38,7 @@ impl Plan<'_> {
         if self.roster.regions.is_empty() {
             return Err(OrderError::NotStarted);
         }
-        let effective = self.tick() + self.facts.config.announce_ticks;
+        let effective = self.tick() + self.announced_ahead();
         let effective = self.roster.changes.last().map_or(effective, |last| effective.max(last.at().next()));
         match order {
             Order::Drain(_) | Order::Stay(_) => Ok(()),
@@ -137,8 +139,15 @@ impl Plan<'_> {
         Ok(())
     }
 
+    /// How many ticks ahead a change is announced: a time that all hear of it in, so fewer ticks while the world is slow.
+    fn announced_ahead(&self) -> u64 {
+        let ticks = self.facts.config.announce_ticks;
+        let pace = self.roster.timeline.as_ref().map_or(1000, Timeline::pace_permille).min(1000);
+        (ticks * u64::from(pace) / 1000).max(ticks.min(ANNOUNCE_TICKS_MIN))
+    }
+
     /// From when on a change of pace can hold so that everybody hears of it in time: the tick and the microsecond.
-    fn pace_lead(&self) -> (Tick, u64) {
+    pub(super) fn pace_lead(&self) -> (Tick, u64) {
         let due_us = self.now_us().saturating_add(self.facts.config.pace_ms.saturating_mul(1000));
         let tick = self.roster.timeline.as_ref().and_then(|timeline| timeline.tick_at(due_us));
         (tick.unwrap_or_default().next(), due_us)

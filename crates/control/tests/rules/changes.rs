@@ -207,6 +207,29 @@ fn a_change_stays_announced_until_every_server_has_heard_of_it() {
     assert_eq!((desk.roster().changes.len(), desk.roster().era), (0, 2));
 }
 
+/// The backup has the change's own tick long before it has the one at which its server made it.
+#[test]
+fn a_change_that_was_made_late_stays_announced_until_the_backup_has_the_tick_at_which_it_was_made() {
+    let mut desk = Desk::started(config(2, 2), 2);
+    desk.run(2_000);
+    desk.deaf = true;
+    assert_eq!(desk.order(Order::Load { world: "domino".into(), map: genesis(2).map }), Some(Ok(())));
+    let at = desk.roster().changes[0].at();
+    desk.run(4_000);
+    desk.kept_until = Some(desk.tick());
+    assert!(desk.tick() > at + 60, "backups are far past its tick");
+    desk.deaf = false;
+    desk.run(400);
+    assert!(desk.made.values().all(|(made, when)| made.era == 2 && *when > at + 60), "{:?}", desk.made);
+    let roster = desk.roster();
+    assert_eq!((roster.changes.len(), roster.era, roster.loaded_at), (1, 1, Tick(0)), "a successor would not have it");
+    desk.kept_until = None;
+    desk.run(200);
+    let roster = desk.roster();
+    assert_eq!((roster.changes.len(), roster.era, roster.loaded_at), (0, 2, at), "as of its own tick");
+    assert_eq!(Roster::decode(&roster.encode()), Ok(roster));
+}
+
 #[test]
 fn a_change_stays_announced_while_a_backup_is_given_what_was_before_it() {
     let mut desk = Desk { slow: true, ..Desk::started(config(2, 3), 2) };

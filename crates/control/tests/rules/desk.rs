@@ -2,7 +2,7 @@
 
 use nimbus_control::{
     Beginning, Config, Coordinator, FromCoordinator, Genesis, Heartbeat, Incarnation, Input, Join, Link, Note, Order,
-    OrderError, Output, RegionReport, Role, Roster, Service, ToCoordinator,
+    OrderError, Output, RegionReport, Role, Roster, Service, ToCoordinator, Told,
 };
 use nimbus_model::{Layout, RegionId, Tick};
 use nimbus_space::PartitionMap;
@@ -48,6 +48,10 @@ pub(crate) struct Desk {
     pub(crate) obedient: bool,
     /// Nobody hears of new rosters.
     pub(crate) deaf: bool,
+    /// Backups get nothing after this tick.
+    pub(crate) kept_until: Option<Tick>,
+    /// What each server has made of the changes of the whole world, and when the last of it.
+    pub(crate) made: BTreeMap<(RegionId, u32), (Told, Tick)>,
     pub(crate) writes: u64,
     pub(crate) orders: u64,
 }
@@ -69,6 +73,8 @@ impl Desk {
             failing: BTreeSet::new(),
             obedient: true,
             deaf: false,
+            kept_until: None,
+            made: BTreeMap::new(),
             writes: 0,
             orders: 0,
         }
@@ -177,14 +183,25 @@ impl Desk {
                 () if stopped => Service::Stopped,
                 () => Service::Running,
             };
+            let made = self.made.entry((duty.region, duty.epoch)).or_insert((Told::in_force(&roster), tick));
+            let due = roster.yet_to_tell(made.0).into_iter().take_while(|change| change.at() <= tick && !self.deaf);
+            for change in due {
+                made.0.hear(&change);
+                made.1 = tick;
+            }
+            let (applied, applied_at) = *made;
+            let kept = self.kept_until.map_or(tick, |last| last.min(tick));
             let report = RegionReport {
                 region: duty.region,
                 epoch: duty.epoch,
                 service,
                 bodies: 10,
-                step_us: 900,
+                tick_us: 900,
+                behind: 0,
                 life: seat.map_or(0, |seat| seat.life),
-                kept: seat.filter(|_| !self.slow).map(|_| tick),
+                kept: seat.filter(|_| !self.slow).map(|_| kept),
+                applied,
+                applied_at,
             };
             regions.push(report);
         }

@@ -2,8 +2,8 @@
 
 use crate::desk::{Desk, config};
 use nimbus_control::{
-    FromCoordinator, Heartbeat, Incarnation, Invalid, Join, Loss, MessageError, ROSTER_BYTES_MAX, RegionReport, Role,
-    Roster, RosterError, Seat, Service, ToCoordinator,
+    Change, FromCoordinator, Heartbeat, Incarnation, Invalid, Join, Loss, MessageError, ROSTER_BYTES_MAX, RegionReport,
+    Role, Roster, RosterError, Seat, Service, ToCoordinator, Told,
 };
 use nimbus_model::{Origin, RegionId, Tick};
 use proptest::prelude::*;
@@ -21,9 +21,12 @@ fn report(region: u16) -> RegionReport {
         epoch: 4,
         service: Service::Running,
         bodies: 7,
-        step_us: 800,
+        tick_us: 800,
+        behind: 0,
         life: 2,
         kept: Some(Tick(9)),
+        applied: Told { era: 3, epoch: 2, revision: 1 },
+        applied_at: Tick(8),
     }
 }
 
@@ -101,6 +104,10 @@ fn rosters_that_contradict_themselves_are_refused() {
     });
     check("not all regions of the partition", &|roster| drop(roster.regions.remove(&first)));
     check("timeline", &|roster| roster.timeline = None);
+    check("not in order", &|roster| {
+        let load = |at| Change::Load { at, era: 2, world: "w".into(), map: roster.map.clone() };
+        (roster.changes, roster.loaded_at) = (vec![load(Tick(9))], Tick(10));
+    });
     assert_eq!(Roster::decode(&vec![1; ROSTER_BYTES_MAX + 1]), Err(RosterError::TooLong(ROSTER_BYTES_MAX + 1)));
     assert_eq!(Roster::decode(&[7, 7]), Err(RosterError::Version(7)));
 }

@@ -1,9 +1,11 @@
 //! What really happened, and the rules that must hold whatever happens.
 
-use nimbus_control::{Birth, Departure, Incarnation, Roster, Standing};
-use nimbus_model::RegionId;
+use nimbus_control::{Birth, Departure, Incarnation, Roster, Standing, Told};
+use nimbus_model::{RegionId, Tick};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use crate::made::Made;
 
 /// What really happened, known to nobody in the cluster, and the first rule that was broken.
 #[derive(Default)]
@@ -21,6 +23,8 @@ pub(crate) struct Truth {
     pub(crate) restarts: BTreeSet<RegionId>,
     /// When each term got into the store.
     terms: BTreeMap<u64, u64>,
+    /// As of which tick each world was loaded.
+    loads: BTreeMap<u16, Tick>,
     /// Since when a region could be served and was not, and in which term: a new leader has to listen first.
     unserved_since: BTreeMap<RegionId, (u64, u64)>,
     pub(crate) counts: Counts,
@@ -79,6 +83,24 @@ impl Truth {
         self.counts.count("promotion");
         if !seeded {
             self.blame(format!("{region} epoch {epoch} came from backup life {life}, which did not have everything"));
+        }
+    }
+
+    /// A backup that becomes a server has made what is in force, as the roster says by which it does.
+    pub(crate) fn note_succession(&mut self, region: RegionId, made: Told, roster: &Roster) {
+        let in_force = Told::in_force(roster);
+        let lacks = made.epoch < in_force.epoch || made.revision < in_force.revision;
+        if made.era < in_force.era || (made.era == in_force.era && lacks) {
+            self.blame(format!("{region} is taken over with {made:?}, and {in_force:?} is in force"));
+        }
+    }
+
+    /// A server is in a world: all of them loaded it as of the same tick.
+    pub(crate) fn note_load(&mut self, region: RegionId, made: Made) {
+        let (era, at) = (made.versions.era, made.loaded_at);
+        let first = *self.loads.entry(era).or_insert(at);
+        if at != first {
+            self.blame(format!("{region} loaded world {era} as of {at}, another server as of {first}"));
         }
     }
 

@@ -4,7 +4,7 @@ use nimbus_control::{
     Beginning, Config, Coordinator, FromCoordinator, Genesis, Input, Link, Note, Output, Planted, Role, Roster,
     Standing, ToCoordinator,
 };
-use nimbus_model::{Layout, Rng};
+use nimbus_model::{Layout, Rng, Tick};
 use nimbus_space::PartitionMap;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ impl Cluster {
     /// A process says what it has to say, to both coordinators: it does not know who leads.
     fn wake(&mut self, place: usize) {
         let now_us = self.now_ms * 1000;
-        let Some(member) = &self.members[place] else { return };
+        let Some(member) = &mut self.members[place] else { return };
         if member.stalled_until > self.now_ms {
             return;
         }
@@ -143,6 +143,7 @@ impl Cluster {
             self.members[place] = None;
             return;
         }
+        member.run(now_us, &mut self.truth);
         let (link, said) = (Link(member.token), member.speak(now_us));
         for message in said {
             let message = ToCoordinator::decode(&message.encode()).expect("what is sent can be read");
@@ -152,7 +153,7 @@ impl Cluster {
         }
     }
 
-    /// Servers give their backups everything, sooner or later. Processes reach each other even when coordinators do
+    /// Servers give their backups everything, sooner or later, and then every tick, sooner or later. Processes reach each other even when coordinators do
     /// not reach them.
     fn seed_backups(&mut self) {
         let mut servers = Vec::new();
@@ -164,8 +165,10 @@ impl Cluster {
             }
         }
         for (place, region, epoch, seat) in servers {
-            let lucky = self.rng.chance(0.15);
+            let (lucky, arrives) = (self.rng.chance(0.15), self.rng.chance(0.4));
             let now_ms = self.now_ms;
+            let server = self.members[place].as_ref().and_then(|member| member.serving.get(&region));
+            let Some(made) = server.filter(|server| server.epoch == epoch).map(|server| server.made) else { continue };
             let keeper = self.members.iter_mut().flatten().find(|member| member.incarnation == Some(seat.process));
             let backup = keeper.filter(|keeper| keeper.stalled_until <= now_ms).and_then(|keeper| {
                 keeper.keeping.get_mut(&region).filter(|backup| (backup.life, backup.epoch) == (seat.life, epoch))
@@ -173,10 +176,19 @@ impl Cluster {
             let Some(backup) = backup else { continue };
             backup.seeded |= lucky;
             let seeded = backup.seeded;
+            let arrives = lucky || (arrives && seeded);
+            if arrives {
+                backup.made = Some(made);
+            }
             let server = self.members[place].as_mut().and_then(|member| member.serving.get_mut(&region));
             if let Some(server) = server.filter(|server| server.epoch == epoch && !server.failed && seeded) {
                 self.truth.seeded.insert((region, epoch, seat.life));
-                server.seeded = Some(seat.life);
+                if server.seeded != Some(seat.life) {
+                    (server.seeded, server.kept) = (Some(seat.life), Tick(0));
+                }
+                if arrives {
+                    server.kept = server.tick;
+                }
             }
         }
     }

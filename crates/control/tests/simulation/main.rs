@@ -3,6 +3,7 @@
 mod checkers;
 mod cluster;
 mod faults;
+mod made;
 mod member;
 
 use checkers::Counts;

@@ -2,7 +2,7 @@
 
 use nimbus_control::{
     Birth, FromCoordinator, Heartbeat, Incarnation, Join, Process, Region, RegionReport, Role, Roster, Seat, Service,
-    Standing, Timeline, ToCoordinator,
+    Standing, Timeline, ToCoordinator, Told,
 };
 use nimbus_model::{Origin, Rng, Tick};
 use nimbus_runtime::cluster::{Ask, Post};
@@ -58,9 +58,16 @@ fn message(rng: &mut Rng) -> ToCoordinator {
                 epoch: 4,
                 service: Service::Running,
                 bodies: rng.below(5_000) as u32,
-                step_us: 800,
+                tick_us: 800,
+                behind: 0,
                 life: 2,
                 kept: Some(tick(rng)),
+                applied: Told {
+                    era: 1 + rng.below(3) as u16,
+                    epoch: rng.below(9) as u32,
+                    revision: rng.below(5) as u32,
+                },
+                applied_at: tick(rng),
             });
             regions.sort_by_key(|report| report.region);
             regions.dedup_by_key(|report| report.region);
@@ -101,6 +108,7 @@ fn some_roster(rng: &mut Rng) -> Roster {
         regions: map.regions().iter().map(|id| (*id, region(rng.chance(0.7)))).collect(),
         world: "rain".to_owned(),
         era: 1,
+        loaded_at: Tick(rng.below(2)),
         map: Arc::new(map),
         changes: Vec::new(),
         timeline: Some(Timeline::new(1 << 50, 60)),

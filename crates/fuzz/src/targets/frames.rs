@@ -1,15 +1,15 @@
 //! Frames between servers, gateways and backups.
 
 use nimbus_model::{
-    Aabb, ContactPoint, ContactState, Extent, GAME_STATE_BYTES_MAX, GameState, Group, Keepsake, Link, Member, Mixer,
-    Rng, StateUpdate, Vec3, coding,
+    Aabb, ContactPatch, ContactPoint, ContactState, Extent, GAME_STATE_BYTES_MAX, GameState, Group, Keepsake, Link,
+    Member, Mixer, Rng, StateUpdate, Vec3, coding,
 };
 use nimbus_wire::ask::{Ask, LaneMarks, Lowest, Part, PartAnswer, Reply, Unanswered, UnderWay};
 use nimbus_wire::client::{FromClient, Hit, NearestBody};
 use nimbus_wire::{
-    Act, Address, Aura, AuraFrame, AuraSize, Breach, Claim, Command, Commit, Content, Course, Deed, Factor, Frame,
-    GatewayId, Item, Kept, LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Places, Records, SeamReport,
-    SeamTotals, Sighting, Touch, Touches, Transfer, Transit, Wish, encode_group,
+    Act, Address, Aura, AuraFrame, AuraSize, BirthCause, Breach, Claim, Command, Commit, Content, Course, Deed, Factor,
+    Frame, GatewayId, Item, Kept, LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Places, PlannedBirth, Records,
+    SeamReport, SeamTotals, Sighting, Strike, Touch, Touches, Transfer, Transit, Wish, encode_group,
 };
 use std::sync::Arc;
 
@@ -37,13 +37,13 @@ pub(super) fn lane(rng: &mut Rng) -> Vec<u8> {
 }
 
 fn item(rng: &mut Rng) -> Item {
-    match rng.below(14) {
+    match rng.below(15) {
         0 | 1 => Item::Transfer(Transfer {
             tick: tick(rng),
             claims: several(rng, 4, |rng| Claim {
                 nid: nid(rng),
                 body_epoch: rng.below(90) as u32,
-                restless: rng.chance(0.5),
+                restless: rng.below(6) as u8,
             }),
             payload: encode_group(&some_group(rng)),
             obeyed: several(rng, 3, |rng| (nid(rng), several(rng, 3, asked_by))),
@@ -71,7 +71,18 @@ fn item(rng: &mut Rng) -> Item {
             })
         }
         11 => Item::Deed(Deed { hops: 1, act: act(rng) }),
-        12 => Item::Touches(Touches { touches: several(rng, 20, touch), left_out: rng.below(9) }),
+        12 => Item::Birth(PlannedBirth {
+            at: tick(rng),
+            nid: nid(rng),
+            desc: Arc::new(desc(rng)),
+            motion: motion(rng),
+            cause: match rng.below(3) {
+                0 => BirthCause::World,
+                1 => BirthCause::Command(asked_by(rng)),
+                _ => BirthCause::Game(keepsake(rng)),
+            },
+        }),
+        13 => Item::Touches(Touches { touches: several(rng, 20, touch), left_out: rng.below(9) }),
         _ => Item::Died { nid: nid(rng), body_epoch: 9 },
     }
 }
@@ -119,19 +130,22 @@ pub(super) fn states(rng: &mut Rng) -> Vec<u8> {
 fn aura(rng: &mut Rng) -> Aura {
     let min = vector(rng);
     let extent = Extent { bounds: Aabb::new(min, min + Vec3::ONE), axis: Vec3::Y, radius: rng.unit() };
-    Aura { nid: nid(rng), host: region(rng), tick: tick(rng), extent, speed: rng.unit() }
+    let (mass, restitution, spin, spin_mass) = (rng.unit() * 1e3, rng.unit(), rng.unit(), rng.unit());
+    let strike = Strike { speed: rng.unit(), mass, restitution, spin, spin_mass };
+    let (sweeps, anchored) = (rng.chance(0.2), rng.chance(0.2));
+    Aura { nid: nid(rng), host: region(rng), tick: tick(rng), extent, speed: rng.unit(), strike, sweeps, anchored }
 }
 
 pub(super) fn auras(rng: &mut Rng) -> Vec<u8> {
-    let (others, auras) = (several(rng, 3, region), several(rng, 10, aura));
-    frame(rng, Content::Auras(AuraFrame { sent_us: 7, load: 12, others, auras }))
+    let (others, auras, near_full) = (several(rng, 3, region), several(rng, 10, aura), rng.chance(0.5));
+    frame(rng, Content::Auras(AuraFrame { sent_us: 7, load: 12, near_full, others, auras }))
 }
 
 pub(super) fn seams(rng: &mut Rng) -> Vec<u8> {
     let breach = |rng: &mut Rng| Breach {
         tick: tick(rng),
         region: region(rng),
-        factor: Factor::ALL[rng.below(6) as usize],
+        factor: Factor::ALL[rng.below(Factor::ALL.len() as u64) as usize],
         value: 40.0,
         limit: 32.0,
         bodies: several(rng, 8, nid),
@@ -142,7 +156,7 @@ pub(super) fn seams(rng: &mut Rng) -> Vec<u8> {
         clusters: several(rng, 4, |rng| several(rng, 8, nid)),
         in_transit: several(rng, 6, |rng| Transit { nid: nid(rng), to: region(rng) }),
         breaches: several(rng, 3, breach),
-        totals: SeamTotals { auras: 3, ghosts: 4, in_transit: 1, breaches: [0, 1, 2, 0, 0, 9] },
+        totals: SeamTotals { auras: 3, ghosts: 4, in_transit: 1, breaches: [0, 1, 2, 0, 0, 9, 0, 4, 0, 6] },
     };
     frame(rng, Content::Seams(report))
 }
@@ -213,15 +227,19 @@ fn some_group(rng: &mut Rng) -> Group {
         at_b: vector(rng),
         feature_a: 1,
         feature_b: 2,
+        distance: -rng.unit(),
+        step_impulse: rng.unit(),
         normal_impulse: rng.unit(),
         tangent_impulse: Vec3::ZERO,
         twist_impulse: 0.0,
     };
+    let patch =
+        |rng: &mut Rng| ContactPatch { normal_a: vector(rng), normal_b: vector(rng), points: several(rng, 4, point) };
     Group {
         members: several(rng, 4, |rng| Member { nid: nid(rng), desc: Arc::new(desc(rng)), motion: motion(rng) }),
         links: several(rng, 2, |rng| Link::new(nid(rng), nid(rng), 0, joint(rng))),
         contacts: several(rng, 3, |rng| ContactState {
-            points: several(rng, 4, point),
+            patches: several(rng, 2, patch),
             ..ContactState::bare(nid(rng), nid(rng))
         }),
     }

@@ -1,7 +1,7 @@
 //! What servers write down: ticks, snapshots and maps.
 
 use nimbus_model::{BodyDesc, Layout, Mixer, Placed, Pose, RegionId, Rng, Shape, Tick, Vec3, Velocity, World, coding};
-use nimbus_node::{Change, Factor, Input, Node, NodeConfig, Part, TickLog};
+use nimbus_node::{Change, Factor, Input, LegTimes, Node, NodeConfig, Part, TickLog};
 use nimbus_physics::PhysicsWorld;
 use nimbus_space::PartitionMap;
 use nimbus_wire::{Address, Item};
@@ -72,9 +72,10 @@ pub(super) fn some_placed(rng: &mut Rng) -> Placed {
 }
 
 pub(super) fn some_log(rng: &mut Rng) -> TickLog {
-    let inputs = several(rng, 6, |rng| match rng.below(7) {
+    let inputs = several(rng, 6, |rng| match rng.below(8) {
         0 => Input::Ack { from: Address::Region(region(rng)), upto: rng.below(99) },
         1 => Input::Measured { factor: Factor::Latency, value: 9.5 },
+        6 => Input::Times(LegTimes { compute_ms: 3.5, skew_ms: f32::NAN, commit_ms: f32::INFINITY }),
         2 => Input::Force { nids: several(rng, 9, nid), to: region(rng) },
         3 => Input::Change(Change::Map(some_map(rng))),
         5 => Input::Announced(Change::Statics { at: tick(rng), era: 1, placed: Arc::new(some_placed(rng)) }),

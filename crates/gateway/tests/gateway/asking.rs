@@ -183,13 +183,13 @@ fn refusals_have_reasons() {
     assert!(refusal(&mut stage, client).contains("ask for less"));
     // A stop of the clock, or another world, ends what is under way.
     ask(&mut stage, client, None, 1);
-    stage.gateway.set_clock(true, 1.0);
+    stage.gateway.set_clock(true, 1.0, 1.0);
     stage.step();
     assert!(refusal(&mut stage, client).contains("time was stopped"));
     ask(&mut stage, client, None, 1);
     stage.step();
     assert!(refusal(&mut stage, client).contains("time stands still"));
-    stage.gateway.set_clock(false, 1.0);
+    stage.gateway.set_clock(false, 1.0, 1.0);
     ask(&mut stage, client, None, 1);
     stage.gateway.load(crate::stage::world(), 2, crate::stage::map(), stage.now.next());
     stage.era = 2;

@@ -74,7 +74,7 @@ fn a_newcomer_is_let_in_while_the_timeline_stands_still() {
     let mut stage = Stage::new();
     stage.say(A, hosted(1, 1, 0.0));
     stage.step();
-    stage.gateway.set_clock(true, 0.5);
+    stage.gateway.set_clock(true, 0.5, 1.0);
     let viewer = stage.join(1);
     let mut out = nimbus_gateway::Outputs::default();
     stage.gateway.poll(&mut out);

@@ -103,7 +103,7 @@ fn clock_and_figures_reach_clients() {
     let mut stage = Stage::new();
     let viewer = stage.join(1);
     stage.step();
-    stage.gateway.set_clock(true, 0.25);
+    stage.gateway.set_clock(true, 0.25, 1.0);
     let stats = nimbus_gateway::WorldStats { bodies: 42, ..Default::default() };
     stage.gateway.set_stats(stats.clone());
     stage.step();

@@ -23,7 +23,7 @@ fn report(reach: f32) -> SeamReport {
         clusters: vec![vec![Nid(1), Nid(2)], vec![Nid(2), Nid(98)]],
         in_transit: vec![Transit { nid: Nid(2), to: B }],
         breaches: vec![breach(90)],
-        totals: SeamTotals { auras: 2, ghosts: 5, in_transit: 1, breaches: [4, 0, 0, 0, 0, 1] },
+        totals: SeamTotals { auras: 2, ghosts: 5, in_transit: 1, breaches: [4, 0, 0, 0, 0, 1, 0, 0, 0, 0] },
     }
 }
 

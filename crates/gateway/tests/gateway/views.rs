@@ -13,7 +13,7 @@ fn steps_are_shown_while_time_stands_still() {
         let mut row = Row::new(20);
         let client = row.watch(1, Watch { hz: 20, ..around(0.0, 50.0, packed) });
         row.run(121, true);
-        row.stage.gateway.set_clock(true, 1.0);
+        row.stage.gateway.set_clock(true, 1.0, 1.0);
         for _ in 0..5 {
             row.run(1, true);
             row.stage.tick();
@@ -39,7 +39,7 @@ fn a_world_that_is_loaded_while_time_stands_still_is_shown() {
     let mut row = Row::new(20);
     let client = row.watch(1, around(0.0, 50.0, true));
     row.run(60, true);
-    row.stage.gateway.set_clock(true, 1.0);
+    row.stage.gateway.set_clock(true, 1.0, 1.0);
     let (world, map) = (crate::stage::world(), crate::stage::map());
     let at = row.stage.now + 1;
     row.stage.gateway.load(world, 2, map, at);

@@ -26,7 +26,7 @@ pub(super) fn lay_out(plot: &Plot) -> Sheet {
     let mut sheet = Sheet { size: SIZE, marks: Vec::new() };
     sheet.words([LEFT, 26.0], &plot.title, TITLE_SIZE, Anchor::Start, Ink::Text);
     let top = legend(&mut sheet, plot, face.as_ref()) + 12.0;
-    let ys = plot.series.iter().flat_map(|s| s.points.iter().map(|p| p[1]));
+    let ys = plot.series.iter().flat_map(|s| s.points.iter().map(|p| p[1]).chain(s.spread.iter().flatten().copied()));
     let y = Axis::around(ys.chain(plot.levels.iter().map(|level| level.value)).chain([0.0]), true);
     let at_y = |value: f64| BOTTOM - y.share(value) * (BOTTOM - top);
     for (value, label) in y.ticks() {
@@ -88,6 +88,12 @@ fn lines(sheet: &mut Sheet, plot: &Plot, at_y: &dyn Fn(f64) -> f32) {
         let points: Vec<[f32; 2]> = known.map(|p| [at_x(p[0]), at_y(p[1])]).collect();
         let ink = ink(i, series);
         sheet.marks.extend(points.iter().map(|at| Mark::Dot { at: *at, radius: 3.0, ink }));
+        for (point, ends) in series.points.iter().zip(&series.spread) {
+            if point[0].is_finite() && ends.iter().all(|end| end.is_finite()) {
+                let [low, high] = ends.map(at_y);
+                sheet.line([at_x(point[0]), low], [at_x(point[0]), high], ink, 1.0, false);
+            }
+        }
         if points.len() > 1 {
             sheet.marks.push(Mark::Line { points, ink, width: 2.0, dashed: series.role != Role::Measured });
         }
@@ -119,7 +125,7 @@ fn bars(sheet: &mut Sheet, plot: &Plot, face: Option<&Face<'_>>, at_y: &dyn Fn(f
 fn ink(i: usize, series: &Series) -> Ink {
     match series.role {
         Role::Measured => Ink::Series(i),
-        Role::Original => Ink::Reference,
+        Role::Original | Role::Reference => Ink::Reference,
         Role::Bar => Ink::Level,
     }
 }

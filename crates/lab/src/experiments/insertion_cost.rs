@@ -56,12 +56,16 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     }
     Ok(Report {
         experiment: EXPERIMENT.name,
-        parameters: Row::new().with("ticks", ticks).with("bar_ms", BAR_MS),
+        parameters: Row::new().with("ticks", ticks).with("bar_ms", BAR_MS).not_judging("added time", options.quick),
         rows,
         plots: Vec::new(),
         summary: Summary {
-            passed: worst <= BAR_MS,
-            sentence: format!("50 bodies in and 50 out add {worst:.2} ms to a tick at most (bar {BAR_MS} ms)."),
+            // A bar in milliseconds needs more ticks than a quick run has.
+            passed: options.quick || worst <= BAR_MS,
+            sentence: format!(
+                "50 bodies in and 50 out add {worst:.2} ms to a tick at most (bar {BAR_MS} ms).{}",
+                if options.quick { " Too short to judge." } else { "" }
+            ),
         },
     })
 }

@@ -17,7 +17,10 @@ mod link_throughput;
 mod mirror_rays;
 mod node_memory;
 mod node_overhead;
+mod overload;
 mod packet_loss;
+mod seam;
+mod seam_cases;
 mod soak;
 mod transplant;
 mod two_cores;
@@ -26,9 +29,12 @@ mod viewer_stream;
 
 use crate::experiment::Experiment;
 
-pub(crate) const ALL: [Experiment; 22] = [
+/// Every experiment, in the order in which they are listed and run: the one place where one is registered.
+pub(crate) static ALL: &[Experiment] = &[
     aura_correctness::EXPERIMENT,
     packet_loss::EXPERIMENT,
+    seam::EXPERIMENT,
+    seam_cases::EXPERIMENT,
     aura_scalability::EXPERIMENT,
     control_schemes::EXPERIMENT,
     balance::EXPERIMENT,
@@ -38,6 +44,7 @@ pub(crate) const ALL: [Experiment; 22] = [
     failover::EXPERIMENT,
     handover_latency::EXPERIMENT,
     checkpoint::EXPERIMENT,
+    overload::EXPERIMENT,
     two_cores::EXPERIMENT,
     soak::EXPERIMENT,
     insertion_cost::EXPERIMENT,

@@ -4,6 +4,7 @@ use glam::Vec3;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::lines::Entry;
 use super::reader::{Node, Table, shown};
 use super::shapes::{read_pose, read_shape};
 use super::{BODIES_MAX, COORDINATE_MAX, NAME_MAX, SPIN_MAX};
@@ -117,12 +118,12 @@ impl Names {
     }
 }
 
-/// Reads all bodies; the names stand for indices of the list.
-pub(super) fn read_bodies(node: &Node<'_>, rules: &Rules) -> (Vec<BodySpawn>, Names) {
-    let (mut bodies, mut names) = (Vec::new(), Names::default());
+/// Reads all bodies; the names and entries stand for indices of the list.
+pub(super) fn read_bodies(node: &Node<'_>, rules: &Rules) -> (Vec<BodySpawn>, Names, Vec<Entry>) {
+    let (mut bodies, mut names, mut entries) = (Vec::new(), Names::default(), Vec::new());
     let mut total = 0_u64;
     let Some(items) = node.items("a list of bodies", "write each body under its own [[bodies]] line") else {
-        return (bodies, names);
+        return (bodies, names, entries);
     };
     let keys = [PLACE_KEYS, DESC_KEYS].concat();
     for item in items {
@@ -139,9 +140,10 @@ pub(super) fn read_bodies(node: &Node<'_>, rules: &Rules) -> (Vec<BodySpawn>, Na
             );
         }
         total = sum;
-        if let Some(name) = table.get("name") {
-            read_name(&name, &mut names, first, count.min(BODIES_MAX) as u32, desc.as_ref().map(|d| d.kind));
-        }
+        let name = table.get("name").and_then(|node| {
+            read_name(&node, &mut names, first, count.min(BODIES_MAX) as u32, desc.as_ref().map(|d| d.kind))
+        });
+        entries.push(Entry { first, count: count.min(BODIES_MAX) as u32, line: item.line(), name });
         if let (Some(desc), Some(place)) = (desc, place) {
             place.check(&table, &desc, rules);
             if total <= BODIES_MAX {
@@ -149,23 +151,24 @@ pub(super) fn read_bodies(node: &Node<'_>, rules: &Rules) -> (Vec<BodySpawn>, Na
             }
         }
     }
-    (bodies, names)
+    (bodies, names, entries)
 }
 
-fn read_name(node: &Node<'_>, names: &mut Names, first: u32, count: u32, kind: Option<BodyKind>) {
-    let Some(name) = node.text(NAME_MAX) else { return };
+fn read_name(node: &Node<'_>, names: &mut Names, first: u32, count: u32, kind: Option<BodyKind>) -> Option<String> {
+    let name = node.text(NAME_MAX)?;
     if name.is_empty() || name.contains(['[', ']']) {
         node.problem(format_args!("is \"{}\"", shown(name)), "write a name that is not empty and has no [ or ]");
-        return;
+        return None;
     }
     if let Some(other) = names.named.get(name) {
         node.problem(
             format_args!("is \"{name}\", as is the body on line {}", other.line),
             "give each body its own name",
         );
-        return;
+        return None;
     }
     names.named.insert(name.to_owned(), Named { first, count, kind, line: node.line() });
+    Some(name.to_owned())
 }
 
 /// Where the bodies of one entry start.

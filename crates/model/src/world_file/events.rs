@@ -11,6 +11,9 @@ use crate::{BodyKind, Choice, Injection, ScriptedPush, Tick};
 pub(super) const INJECTION_KEYS: &[&str] =
     &["volume", "per_second", "start_tick", "count", "velocity_min", "velocity_max", "turned", "choices"];
 
+/// Words that may stand for the count of an injection.
+pub(super) const COUNT_WORDS: &[&str] = &["endless"];
+
 /// Keys of a push.
 pub(super) const PUSH_KEYS: &[&str] = &["tick", "body", "linear", "angular"];
 
@@ -24,7 +27,7 @@ pub(super) fn read_injections(node: &Node<'_>, rules: &Rules) -> Vec<Injection> 
         return Vec::new();
     }
     let injections: Vec<Injection> = items.filter_map(|item| read_injection(&item, rules)).collect();
-    let total: u64 = injections.iter().map(|i| u64::from(i.count)).sum();
+    let total: u64 = injections.iter().filter_map(Injection::finite_count).map(u64::from).sum();
     if total > INJECTED_MAX {
         node.problem(
             format_args!("add {total} bodies in all; there may be at most {INJECTED_MAX}"),
@@ -49,9 +52,7 @@ fn read_injection(node: &Node<'_>, rules: &Rules) -> Option<Injection> {
         .need("per_second", "add per_second, how many bodies appear a second")
         .and_then(|n| n.size(1e5, "write how many bodies appear a second"));
     let start = read_tick(&table, "start_tick");
-    let count = table
-        .need("count", "add count, how many bodies appear in all")
-        .and_then(|n| n.whole(1, INJECTED_MAX, "write how many bodies appear in all"));
+    let count = table.need("count", "add count, how many bodies appear in all").and_then(|n| read_count(&n));
     let velocity = |key: &str| table.or(key, Vec3::ZERO, |n| n.vector());
     let (velocity_min, velocity_max) = (velocity("velocity_min"), velocity("velocity_max"));
     let turned = table.or("turned", false, |n| n.flag());
@@ -76,6 +77,14 @@ fn read_injection(node: &Node<'_>, rules: &Rules) -> Option<Injection> {
         turned: turned?,
         choices: choices?,
     })
+}
+
+/// A number of bodies, or the word for one that goes on.
+fn read_count(node: &Node<'_>) -> Option<u64> {
+    if node.is_text() {
+        return node.word(COUNT_WORDS).map(|_| u64::from(Injection::ENDLESS));
+    }
+    node.whole(1, INJECTED_MAX, "write how many bodies appear in all, or \"endless\"")
 }
 
 fn read_choices(node: &Node<'_>, rules: &Rules) -> Option<Vec<Choice>> {

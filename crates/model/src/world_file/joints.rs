@@ -33,16 +33,16 @@ pub(super) const ANCHOR_KEYS: &[&str] = &["position", "rotation", "turn"];
 /// Greatest stiffness, force, torque or length; beyond it the solver has nothing sensible to do.
 const STRENGTH_MAX: f32 = 1e9;
 
-/// Reads all joints between named bodies.
-pub(super) fn read_joints(node: &Node<'_>, names: &Names) -> Vec<JointSpawn> {
+/// Reads all joints between named bodies, with the line of each.
+pub(super) fn read_joints(node: &Node<'_>, names: &Names) -> (Vec<JointSpawn>, Vec<usize>) {
     let Some(items) = node.items("a list of joints", "write each joint under its own [[joints]] line") else {
-        return Vec::new();
+        return Default::default();
     };
     if items.len() > JOINTS_MAX {
         node.problem(format_args!("has {} joints; there may be at most {JOINTS_MAX}", items.len()), "use fewer joints");
-        return Vec::new();
+        return Default::default();
     }
-    items.filter_map(|item| read_joint(&item, names)).collect()
+    items.filter_map(|item| Some((read_joint(&item, names)?, item.line()))).unzip()
 }
 
 fn read_joint(node: &Node<'_>, names: &Names) -> Option<JointSpawn> {

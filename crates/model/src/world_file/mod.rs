@@ -7,18 +7,20 @@ mod bodies;
 mod events;
 mod joints;
 mod layouts;
+mod lines;
 mod nesting;
 mod problem;
 mod reader;
 mod shapes;
 mod write;
 
+pub use lines::Lines;
 pub use problem::{PROBLEMS_MAX, Problem, Problems};
 pub use write::write;
 
 use toml::de::{DeTable, DeValue};
 
-use crate::{Aabb, Tolerances, World};
+use crate::{Aabb, BUDGET_BODIES_MAX, Budget, Tolerances, World};
 use bodies::{Names, Rules};
 use problem::Sink;
 use reader::{Node, Table};
@@ -71,6 +73,7 @@ const WORLD_KEYS: &[&str] = &[
     "tick_hz",
     "radius_max",
     "tolerances",
+    "budget",
     "kill_box",
     "layout",
     "bodies",
@@ -82,6 +85,9 @@ const WORLD_KEYS: &[&str] = &[
 /// Keys of the tolerances.
 const TOLERANCES_KEYS: &[&str] = &["speed", "latency_ms", "frame_ms"];
 
+/// Keys of the budget.
+const BUDGET_KEYS: &[&str] = &["bodies", "bodies_per_region"];
+
 /// Keys of a box.
 const BOX_KEYS: &[&str] = &["min", "max"];
 
@@ -89,6 +95,11 @@ const BOX_KEYS: &[&str] = &["min", "max"];
 ///
 /// The whole file is checked before anything is said, so that one run shows its author every mistake.
 pub fn parse(text: &str, name_for_messages: &str) -> Result<World, Problems> {
+    parse_with_lines(text, name_for_messages).map(|(world, _)| world)
+}
+
+/// The same, and where in the file the parts of the world are described.
+pub fn parse_with_lines(text: &str, name_for_messages: &str) -> Result<(World, Lines), Problems> {
     let sink = Sink::new(if text.len() > FILE_BYTES_MAX { "" } else { text });
     let world = read(text, &sink);
     match world {
@@ -97,7 +108,7 @@ pub fn parse(text: &str, name_for_messages: &str) -> Result<World, Problems> {
     }
 }
 
-fn read(text: &str, sink: &Sink<'_>) -> Option<World> {
+fn read(text: &str, sink: &Sink<'_>) -> Option<(World, Lines)> {
     if text.len() > FILE_BYTES_MAX {
         let what = format!("is {} bytes; at most {FILE_BYTES_MAX} are read", text.len());
         sink.add(0, String::new(), what, "use repeat or injections instead of listing every body".to_owned());
@@ -121,7 +132,7 @@ fn read(text: &str, sink: &Sink<'_>) -> Option<World> {
     }
 }
 
-fn read_world(root: &Node<'_>) -> Option<World> {
+fn read_world(root: &Node<'_>) -> Option<(World, Lines)> {
     let file = root.table("a world", WORLD_KEYS)?;
     let name = file.need("name", "add name = \"...\" at the top").and_then(|node| {
         let name = node.text(NAME_MAX)?;
@@ -141,19 +152,30 @@ fn read_world(root: &Node<'_>) -> Option<World> {
         world.layout = layout;
     }
     let mut names = Names::default();
+    let mut lines = Lines { tolerances: file.get("tolerances").map(|node| node.line()), ..Lines::default() };
     if let Some(node) = file.get("bodies") {
-        (world.bodies, names) = bodies::read_bodies(&node, &rules);
+        (world.bodies, names, lines.bodies) = bodies::read_bodies(&node, &rules);
     }
     if let Some(node) = file.get("joints") {
-        world.joints = joints::read_joints(&node, &names);
+        (world.joints, lines.joints) = joints::read_joints(&node, &names);
     }
     if let Some(node) = file.get("injections") {
+        lines.injections = Some(node.line());
         world.injections = events::read_injections(&node, &rules);
     }
     if let Some(node) = file.get("script") {
         world.script = events::read_script(&node, &names, &rules);
     }
-    Some(world)
+    check_budget(&file, &world);
+    Some((world, lines))
+}
+
+/// Refuses a world that makes more bodies than its budget allows.
+fn check_budget(file: &Table<'_>, world: &World) {
+    let Some(over) = world.over_budget() else { return };
+    if let Some(node) = file.get(if over.is_by_injections() { "injections" } else { "bodies" }) {
+        node.problem(over.what(), over.remedy());
+    }
 }
 
 /// Reads the values that everything else is held against; a broken one leaves its default, so that the rest of the
@@ -174,6 +196,7 @@ fn read_physics(file: &Table<'_>, world: &mut World) {
     world.radius_max = radius_max.unwrap_or(world.radius_max);
     let tolerances = file.or("tolerances", world.tolerances, |node| read_tolerances(node, world.tolerances));
     let kill_box = file.or("kill_box", world.kill_box, read_box);
+    world.budget = file.or("budget", world.budget, |node| read_budget(node, world.budget)).unwrap_or(world.budget);
     world.tolerances = tolerances.unwrap_or(world.tolerances);
     world.kill_box = kill_box.unwrap_or(world.kill_box);
 }
@@ -186,6 +209,15 @@ fn read_tolerances(node: &Node<'_>, default: Tolerances) -> Option<Tolerances> {
     let frame = |n: &Node<'_>| n.size(1_000.0, "write the greatest time between wake-ups in milliseconds");
     let frame_ms = table.or("frame_ms", default.frame_ms, frame);
     Some(Tolerances { speed: speed?, latency_ms: latency_ms?, frame_ms: frame_ms? })
+}
+
+fn read_budget(node: &Node<'_>, default: Budget) -> Option<Budget> {
+    let table = node.table("a table of budgets", BUDGET_KEYS)?;
+    let most = u64::from(BUDGET_BODIES_MAX);
+    let bodies = |n: &Node<'_>| n.whole(1, most, "write how many bodies the world may have").map(|count| count as u32);
+    let region = |n: &Node<'_>| n.whole(1, most, "write how many bodies one region may host").map(|count| count as u32);
+    let bodies_per_region = table.get("bodies_per_region").map_or(Some(None), |node| region(&node).map(Some));
+    Some(Budget { bodies: table.or("bodies", default.bodies, bodies)?, bodies_per_region: bodies_per_region? })
 }
 
 /// Reads a finite box of the world.
@@ -217,6 +249,7 @@ mod tests {
         let lists = [
             WORLD_KEYS,
             TOLERANCES_KEYS,
+            BUDGET_KEYS,
             BOX_KEYS,
             bodies::DESC_KEYS,
             bodies::PLACE_KEYS,
@@ -234,6 +267,7 @@ mod tests {
             joints::MOTOR_KEYS,
             joints::ANCHOR_KEYS,
             events::INJECTION_KEYS,
+            events::COUNT_WORDS,
             events::PUSH_KEYS,
         ];
         let all = lists.iter().chain(&layouts::LAYOUT_KEYS).chain(&joints::JOINT_KIND_KEYS).copied().flatten();

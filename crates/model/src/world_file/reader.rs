@@ -74,6 +74,11 @@ impl<'a> Node<'a> {
         self.sink.line(self.at)
     }
 
+    /// True for values in quotes.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.value, DeValue::String(_))
+    }
+
     /// True for values in square brackets.
     pub(super) fn is_array(&self) -> bool {
         matches!(self.value, DeValue::Array(_))

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::bodies::{AXES, KIND_WORDS};
 use crate::{
-    Aabb, BodyDesc, BodyKind, Groups, Injection, JointKind, JointSpawn, Layout, LockedAxes, Motor, Pose, ScriptedPush,
-    Shape, Tolerances, World,
+    Aabb, BodyDesc, BodyKind, Budget, Groups, Injection, JointKind, JointSpawn, Layout, LockedAxes, Motor, Pose,
+    ScriptedPush, Shape, Tolerances, World,
 };
 
 /// The world file of a world. [`super::parse`] reads it back as the same world, provided it is one that a world file
@@ -21,6 +21,7 @@ pub fn write(world: &World) -> String {
     out.unless("tick_hz", world.tick_hz.to_string(), default.tick_hz.to_string());
     out.unless("radius_max", number(world.radius_max), number(default.radius_max));
     write_tolerances(&mut out, &world.tolerances);
+    write_budget(&mut out, &world.budget);
     if world.kill_box != default.kill_box {
         out.header("[kill_box]");
         out.entry("min", vector(world.kill_box.min));
@@ -69,6 +70,17 @@ fn write_tolerances(out: &mut Writer, tolerances: &Tolerances) {
         out.unless("speed", number(tolerances.speed), number(default.speed));
         out.unless("latency_ms", number(tolerances.latency_ms), number(default.latency_ms));
         out.unless("frame_ms", number(tolerances.frame_ms), number(default.frame_ms));
+    }
+}
+
+fn write_budget(out: &mut Writer, budget: &Budget) {
+    let default = Budget::default();
+    if *budget != default {
+        out.header("[budget]");
+        out.unless("bodies", budget.bodies.to_string(), default.bodies.to_string());
+        if let Some(bodies) = budget.bodies_per_region {
+            out.entry("bodies_per_region", bodies.to_string());
+        }
     }
 }
 
@@ -228,7 +240,7 @@ fn write_injection(out: &mut Writer, injection: &Injection) {
     out.entry("volume", format!("{{ {} }}", corners(&injection.volume)));
     out.entry("per_second", number(injection.per_second));
     out.unless("start_tick", injection.start.to_string(), 0.to_string());
-    out.entry("count", injection.count.to_string());
+    out.entry("count", injection.finite_count().map_or_else(|| text("endless"), |count| count.to_string()));
     out.unless("velocity_min", vector(injection.velocity_min), vector(Vec3::ZERO));
     out.unless("velocity_max", vector(injection.velocity_max), vector(Vec3::ZERO));
     out.unless("turned", injection.turned.to_string(), false.to_string());

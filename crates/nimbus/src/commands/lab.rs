@@ -7,7 +7,13 @@ use nimbus::lab::{Options, all, find};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::lab_all::run_all;
 use crate::exit::Verdict;
+
+/// The name that stands for every experiment.
+const ALL: &str = "all";
+/// What a line of standard error begins with that tells how far an experiment is, from 0 to 1.
+pub(super) const PROGRESS_WORD: &str = "progress ";
 
 /// Measure what the system reaches
 #[derive(Args)]
@@ -20,9 +26,9 @@ pub(crate) struct Lab {
 enum Action {
     /// List the experiments
     List,
-    /// Run an experiment; exits with 1 when its bar is not met
+    /// Run an experiment, or all of them; exits with 1 when a bar is not met
     Run {
-        /// Its name
+        /// Its name; `all` runs every one, each in a process of its own, and goes on when one fails
         name: String,
         /// Less of everything, for a first look
         #[arg(long)]
@@ -30,12 +36,22 @@ enum Action {
         /// Go on for so many minutes; only `soak` can
         #[arg(long)]
         minutes: Option<u32>,
+        /// Measure so often, each time from another seed, and print 95 % intervals; only `aura-scalability` can
+        #[arg(long)]
+        repeat: Option<u32>,
         /// Write the result as JSON to a file, or - for standard output
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
-        /// Write a report (CSV, plots, Markdown and one HTML page) into this directory
+        /// Write a report (CSV, plots, Markdown and one HTML page) into this directory; with `all` also index.html, and
+        /// what is finished there is not run again
         #[arg(long, value_name = "DIR")]
         report: Option<PathBuf>,
+        /// With `all`: run this experiment although it is finished; can be given more than once, `all` means every one
+        #[arg(long, value_name = "NAME")]
+        again: Vec<String>,
+        /// Tell how far it is in lines, for a program that reads them
+        #[arg(long, hide = true)]
+        progress_lines: bool,
     },
 }
 
@@ -48,31 +64,52 @@ impl Lab {
                 }
                 Ok(Verdict::Good)
             }
-            Action::Run { name, quick, minutes, json, report } => {
-                run(&name, &Options { quick, minutes }, json.as_deref(), report.as_deref())
+            Action::Run { name, quick, minutes, repeat, json, report, again, progress_lines } => {
+                let options = Options { quick, minutes, repeat };
+                if name == ALL {
+                    anyhow::ensure!(json.is_none(), "--json goes with one experiment; --report DIR has a file of each");
+                    return run_all(&options, report.as_deref(), &again);
+                }
+                anyhow::ensure!(again.is_empty(), "--again goes with `all`; one experiment by name is always run");
+                run(&name, &options, json.as_deref(), report.as_deref(), progress_lines)
             }
         }
     }
 }
 
-fn run(name: &str, options: &Options, json: Option<&Path>, directory: Option<&Path>) -> anyhow::Result<Verdict> {
+fn run(
+    name: &str,
+    options: &Options,
+    json: Option<&Path>,
+    directory: Option<&Path>,
+    progress_lines: bool,
+) -> anyhow::Result<Verdict> {
     let experiment = find(name)?;
+    options.check_for(name)?;
     let bar = ProgressBar::new(1000);
     if let Ok(style) = ProgressStyle::with_template(&format!("{name} {{bar:40}} {{percent}} % {{eta}}")) {
         bar.set_style(style);
     }
-    let report = (experiment.run)(options, &mut |share| bar.set_position((share * 1000.0) as u64))?;
+    let mut told = 0;
+    let report = (experiment.run)(options, &mut |share| {
+        let position = (share * 1000.0) as u64;
+        bar.set_position(position);
+        if progress_lines && position > told {
+            told = position;
+            eprintln!("{PROGRESS_WORD}{share:.3}");
+        }
+    })?;
     bar.finish_and_clear();
+    if let Some(directory) = directory {
+        let cannot = || format!("cannot write the report into {}", directory.display());
+        let written = report.write_to(directory).with_context(cannot)?;
+        eprintln!("{} files written to {}", written.len(), directory.display());
+    }
     let to_stdout = json == Some(Path::new("-"));
     match json {
         Some(_) if to_stdout => println!("{}", report.to_json()),
         Some(path) => write(path, &report.to_json())?,
         None => {}
-    }
-    if let Some(directory) = directory {
-        let cannot = || format!("cannot write the report into {}", directory.display());
-        let written = report.write_to(directory).with_context(cannot)?;
-        eprintln!("{} files written to {}", written.len(), directory.display());
     }
     if !to_stdout {
         println!("{}", report.to_markdown());

@@ -4,7 +4,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use nimbus::model::{Tick, World};
 use nimbus::runtime::pace::{LockStep, Pace, RealTime};
-use nimbus::runtime::{Play, RunEnd, Servers, ServersConfig, Signals};
+use nimbus::runtime::{Play, RunEnd, SLOWEST_PERMILLE, Servers, ServersConfig, Signals};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ impl Record {
         let config = ServersConfig { record: Some(self.out.clone()), servers, play, ..ServersConfig::new(world) };
         let (running, ..) = Servers::start(config, |count| {
             if self.real_time {
-                Pace::RealTime(RealTime::start(Tick(0), hz))
+                Pace::RealTime(RealTime::start(Tick(0), hz, SLOWEST_PERMILLE))
             } else {
                 Pace::LockStep(LockStep::new(count, Tick(0), end_tick))
             }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cluster_file::{self, Door, Keep};
 use crate::commands::run;
+use crate::concerns;
 use crate::exit::Verdict;
 use crate::logging;
 
@@ -52,6 +53,9 @@ impl RoleArgs {
     fn run_with(self, role: Role, keep: Keep, play: Option<Play>) -> anyhow::Result<Verdict> {
         let mut described = cluster_file::read(&self.config, keep, self.restore.as_deref())?;
         described.setup.play = play;
+        if role == Role::Coordinator {
+            concerns::warn_of_promises(&described.setup.world);
+        }
         let name = match &self.name {
             Some(name) => ProcessName::new(name)?,
             None => {

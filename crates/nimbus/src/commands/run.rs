@@ -2,13 +2,16 @@
 
 use clap::Args;
 use nimbus::runtime::access::{Access, Secret};
-use nimbus::runtime::{EmbeddedCluster, EmbeddedConfig, Play, QuicConfig, QuicDoor, QuicPort, Signals, Web};
+use nimbus::runtime::{EmbeddedCluster, EmbeddedConfig, Play, QuicConfig, QuicDoor, QuicPort, Web};
 use nimbus::wire::client::ClientRole;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
+use crate::concerns;
+use crate::ending::Ending;
 use crate::exit::Verdict;
 use crate::logging::say;
+use crate::tolerances_table::parse_slowest;
 use crate::worlds;
 
 /// Run your own world the same way
@@ -41,12 +44,19 @@ pub(crate) struct Serving {
     /// Begin on one server, and share the world with the others while a tick costs more than this many milliseconds
     #[arg(long, value_name = "MS", num_args = 0..=1, default_missing_value = "4", value_parser = budget)]
     pub(crate) burst: Option<u32>,
+    /// Least share of real time to which the world slows down when a server cannot keep up; 1 forbids it, and such a server
+    /// skips ticks
+    #[arg(long, value_name = "SHARE", default_value = "0.05", value_parser = slowest)]
+    slowest: u32,
     /// Let in only who has a token made with this secret (see `nimbus token`)
     #[arg(long, value_name = "FILE")]
     secret: Option<PathBuf>,
     /// Let those in who have no token, as viewer, player, builder or admin
     #[arg(long, value_name = "ROLE", requires = "secret")]
     anonymous: Option<ClientRole>,
+    /// Most bodies that one server hosts; more are not born, and a breach says so. By the machine's memory unless told
+    #[arg(long, value_name = "BODIES", value_parser = clap::value_parser!(u32).range(1..))]
+    bodies_per_region: Option<u32>,
     /// Record the run to this file
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -69,6 +79,12 @@ impl Run {
 
 /// Servers that share a world in a burst, unless told.
 const BURST_SERVERS: u16 = 4;
+
+/// A share of real time as it is written on the command line, in thousandths.
+fn slowest(text: &str) -> Result<u32, String> {
+    let share = text.parse().map_err(|_| "write a share of real time, for example 0.25".to_owned())?;
+    parse_slowest(share).map_err(|error| error.to_string())
+}
 
 /// A budget as it is written on the command line.
 fn budget(text: &str) -> Result<u32, String> {
@@ -96,14 +112,16 @@ pub(crate) fn for_programs(QuicDoor { address, sha256 }: &QuicDoor) -> String {
 
 /// Runs a world until the process is asked to end.
 pub(crate) fn serve(config: EmbeddedConfig, serving: &Serving) -> anyhow::Result<Verdict> {
+    concerns::warn_of_promises(&config.world);
     let access = access(serving.secret.as_deref(), serving.anonymous)?;
     let quic = QuicConfig { port: serving.quic.unwrap_or_default(), certificate: None };
     let listening = Web::listen_with(serving.host, serving.port, quic)?;
-    let mut signals = Signals::listen()?;
+    let ending = Ending::listen(serving.record.is_some())?;
     let name = config.world.name.clone();
-    let (record, budget_us) = (serving.record.clone(), serving.burst);
-    let balance = serving.balance || budget_us.is_some();
-    let cluster = EmbeddedCluster::start(EmbeddedConfig { record, balance, budget_us, ..config })?;
+    let (record, budget_us, slowest_permille) = (serving.record.clone(), serving.burst, serving.slowest);
+    let (balance, bodies_per_region) = (serving.balance || budget_us.is_some(), serving.bodies_per_region);
+    let config = EmbeddedConfig { record, balance, budget_us, slowest_permille, bodies_per_region, ..config };
+    let cluster = EmbeddedCluster::start(config)?;
     let servers = cluster.servers();
     let web = listening.serve(cluster.handle(), access);
     let plural = if servers == 1 { "" } else { "s" };
@@ -114,8 +132,7 @@ pub(crate) fn serve(config: EmbeddedConfig, serving: &Serving) -> anyhow::Result
     if let Some(path) = &serving.record {
         say(&format!("recording to {}", path.display()));
     }
-    signals.wait();
-    say("ending");
+    ending.wait();
     let end = cluster.stop();
     web.stop();
     let end = end?;

@@ -5,6 +5,7 @@ use nimbus_control::{
     ToCoordinator,
 };
 use nimbus_model::{Nid, RegionId};
+use nimbus_node::AuraConfig;
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -100,6 +101,8 @@ struct Desk {
     balancer: Option<Balancer>,
     /// What a tick of a region may cost before it gets help.
     budget_us: Option<u32>,
+    /// How the aura policy judges.
+    aura: AuraConfig,
     /// The world that it plans for.
     balanced_era: u16,
     loads: BTreeMap<RegionId, LoadReport>,
@@ -123,6 +126,7 @@ impl Desk {
             standing: setup.restored.as_ref().map_or(Beginning::NEW, |restored| Beginning {
                 tick: restored.checkpoint.tick,
                 era: restored.checkpoint.era,
+                loaded_at: restored.checkpoint.loaded_at,
                 issued: restored.manifest.issued,
             }),
             placed: Arc::new(setup.world.placed.clone()),
@@ -130,6 +134,7 @@ impl Desk {
         let config = Config {
             unix_us_at_zero: clock.steady_us().saturating_sub(clock.now().as_micros() as u64),
             nodes_wanted: setup.count(Role::Node),
+            slowest_permille: setup.slowest(),
             ..Config::new(name.as_str(), token, genesis)
         };
         let core = Coordinator::new(config).map_err(|invalid| ClusterError::Coordinator(invalid.to_string()))?;
@@ -155,9 +160,11 @@ impl Desk {
             calendar: Calendar::default(),
             ask_time_at: Duration::ZERO,
             balancer: setup.balance.then(|| {
-                Balancer::with_lead(&setup.world, setup.map.clone(), BALANCE_LEAD_TICKS).with_budget(setup.budget_us)
+                let its = Balancer::with_lead(&setup.world, &setup.aura(), setup.map.clone(), BALANCE_LEAD_TICKS);
+                its.with_budget(setup.budget_us)
             }),
             budget_us: setup.budget_us,
+            aura: setup.aura(),
             balanced_era: 1,
             loads: BTreeMap::new(),
             orders: 0,
@@ -226,7 +233,7 @@ impl Desk {
         let Some(petition) = &mut self.petition else {
             return self.worlds.keep(roster.worlds());
         };
-        let next = petition.carry_on(&self.worlds, &roster, self.orders + 1);
+        let next = petition.carry_on(&self.worlds, &roster, &self.aura, self.orders + 1);
         self.pursue(next, tell);
     }
 
@@ -277,7 +284,7 @@ impl Desk {
         if self.balancer.is_some() && roster.era != self.balanced_era {
             // Another world has other limits.
             let Some(Ok(world)) = self.worlds.ready(&roster.world) else { return };
-            let balancer = Balancer::with_lead(&world, (*roster.map).clone(), BALANCE_LEAD_TICKS);
+            let balancer = Balancer::with_lead(&world, &self.aura, (*roster.map).clone(), BALANCE_LEAD_TICKS);
             self.balancer = Some(balancer.with_budget(self.budget_us));
             self.balanced_era = roster.era;
             self.loads.clear();

@@ -269,7 +269,7 @@ mod tests {
         let desk = Desk::default();
         let (errands, _list) = Errands::open();
         desk.open(RegionId(3), Gauge::new(RegionId(3)), errands);
-        let pace = Arc::new(Pace::RealTime(RealTime::start(Tick(100), 50)));
+        let pace = Arc::new(Pace::RealTime(RealTime::start(Tick(100), 50, 50)));
         desk.go_by(&pace);
         let ask = |tick: &str| {
             let arguments = BTreeMap::from([("tick".to_owned(), tick.to_owned())]);

@@ -65,13 +65,14 @@ impl GatewayProcess {
     pub fn start(setup: &ClusterSetup, name: &ProcessName, token: u64) -> Result<GatewayProcess, ClusterError> {
         let member = Member::new(setup, name, Role::Gateway, token)?;
         let links = Links::default();
-        let pace = Arc::new(Pace::RealTime(RealTime::common()));
+        let pace = Arc::new(Pace::RealTime(RealTime::common(setup.slowest())));
         let (events, inbound) = mpsc::channel(EVENTS_MAX);
         let shown = GatewayReading {
             alive: true,
             scene: setup.world.name.clone(),
             era: 1,
             speed: 1.0,
+            dilation: 1.0,
             ..GatewayReading::default()
         };
         let gauges: Vec<Gauge> = setup.regions().into_iter().map(Gauge::new).collect();
@@ -123,6 +124,7 @@ impl GatewayProcess {
         let (council, desk) = Council::open();
         self.council = Some(desk);
         let thread = GatewayThread {
+            aura: self.setup.aura(),
             gateway: Gateway::new(
                 config,
                 self.setup.scenes.list.clone(),
@@ -147,6 +149,7 @@ impl GatewayProcess {
             kill_switch: None,
             lives: Vec::new(),
             map: (*roster.map).clone(),
+            dilate_at: Duration::ZERO,
             placed: Arc::default(),
             placed_at: Vec::new(),
         };
@@ -159,7 +162,7 @@ impl GatewayProcess {
     fn announce(&mut self, roster: &Roster) -> bool {
         let Some(council) = &self.council else { return false };
         self.worlds.keep(roster.worlds());
-        for change in roster.yet_to_tell(self.told, Tick(0)) {
+        for change in roster.yet_to_tell(self.told) {
             // One whose world is still being made is told at a later turn.
             let Some(full) = in_full(&change, |name| self.worlds.ready(name)) else { return false };
             let news = match full {

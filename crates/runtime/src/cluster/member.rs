@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn a_calendar_that_somebody_sets_moves_no_tick() {
         let stage = Stage::new("member-steps");
-        let (mut member, time) = (member(&stage), RealTime::common());
+        let (mut member, time) = (member(&stage), RealTime::common(50));
         told(&mut member, 1_000);
         // A test may take a minute, not an hour.
         let now = Tick(1_000)..Tick(1_600);
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn nothing_is_due_before_a_coordinator_has_told_the_time() {
         let stage = Stage::new("member-waits");
-        let (mut member, time) = (member(&stage), RealTime::common());
+        let (mut member, time) = (member(&stage), RealTime::common(50));
         assert_eq!(due(&member, &time), Tick(0));
         told(&mut member, 50);
         assert!((Tick(50)..Tick(650)).contains(&due(&member, &time)));

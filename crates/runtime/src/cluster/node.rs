@@ -15,7 +15,7 @@ use super::desk::Desk;
 use super::member::{Heard, Member, tell_all};
 use super::post::Post;
 use super::setup::{ClusterError, ClusterSetup};
-use super::upcoming::{in_full, known_by};
+use super::upcoming::in_full;
 use super::worlds::Worlds;
 use crate::clock::Clock;
 use crate::errand::{Errand, ErrandDesk, Errands};
@@ -24,7 +24,7 @@ use crate::mesh::{ProcessName, Role};
 use crate::node_thread::{GoesHome, NodeEnd, NodeThread};
 use crate::operator::Operator;
 use crate::pace::{Pace, RealTime};
-use crate::reading::Gauge;
+use crate::reading::{Gauge, known_by};
 
 /// How long it waits for the network at most before it looks after itself.
 const POLL: Duration = Duration::from_millis(10);
@@ -40,6 +40,8 @@ struct Served {
     errands: ErrandDesk,
     /// The changes that it has been told.
     told: Told,
+    /// A world that it was told of and that cannot be made, with what came with it; it goes on without.
+    passed_over: Option<Told>,
     gauge: Gauge,
     /// The last tick that gateways have been shown.
     shown: Tick,
@@ -72,7 +74,7 @@ pub fn run_node(
     let mut host = Host {
         setup: setup.clone(),
         member,
-        links: Links::default(),
+        links: Links::default().with_copies(setup.aura.copies),
         pace: None,
         served: BTreeMap::new(),
         kept: BTreeMap::new(),
@@ -193,7 +195,7 @@ impl Host {
             self.cease(region);
         }
         if roster.timeline.is_some() && self.pace.is_none() {
-            let time = RealTime::common();
+            let time = RealTime::common(self.setup.slowest());
             self.member.align(&time);
             let pace = Arc::new(Pace::RealTime(time));
             self.desk.go_by(&pace);
@@ -233,6 +235,8 @@ impl Host {
                     origin: duty.origin,
                     gateways: self.member.gateways(),
                     durable: self.setup.is_durable(),
+                    aura: self.setup.aura(),
+                    bodies_max: self.setup.bodies_max(),
                     game: self.setup.play.as_ref().map(|play| play.rules.clone()),
                     ..NodeConfig::new(duty.region)
                 };
@@ -242,7 +246,7 @@ impl Host {
                         return Ok(Node::resume(config, &restored.checkpoint, (*its.map).clone()));
                     }
                     let world = worlds.wait(&its.world)?;
-                    Ok(Node::new(config, world, its.era, (*its.map).clone(), Tick(0)))
+                    Ok(Node::new(config, world, its.era, (*its.map).clone(), its.loaded_at))
                 })
             }
             Birth::Promoted { life } => match self.kept.remove(&duty.region) {
@@ -267,10 +271,10 @@ impl Host {
         let (its_gauge, worlds, play) = (gauge.clone(), self.worlds.clone(), self.setup.play.clone());
         let run = move || {
             // What makes a server may panic, too.
-            let _going_home = GoesHome { gauge: its_gauge.clone(), pace: pace.clone() };
+            let _going_home = GoesHome { gauge: its_gauge.clone(), pace: pace.clone(), runner: 0 };
             // A backup may take a while to become a server, and several may do so at once.
             let node = make().and_then(|mut node| {
-                for change in upcoming.yet_to_tell(known_by(&node), node.now()) {
+                for change in upcoming.yet_to_tell(known_by(&node)) {
                     let change = in_full(&change, |name| Some(worlds.wait(name))).transpose()?;
                     if !change.is_none_or(|change| node.schedule(change)) {
                         return Err("too many changes are announced".to_owned());
@@ -305,7 +309,7 @@ impl Host {
         let spawned = std::thread::Builder::new().name(name.clone()).spawn(run);
         let thread = spawned.map_err(|error| ClusterError::Io(name, error))?;
         self.desk.open(duty.region, gauge.clone(), desk.clone());
-        let served = Served { duty, door, errands: desk, told, gauge, shown: Tick(0), thread };
+        let served = Served { duty, door, errands: desk, told, passed_over: None, gauge, shown: Tick(0), thread };
         self.served.insert(duty.region, served);
         Ok(())
     }
@@ -321,13 +325,14 @@ impl Host {
         self.worlds.keep(roster.worlds());
         let mut heeded = true;
         for served in self.served.values_mut() {
-            let now = served.gauge.look(|reading| reading.tick);
-            for change in roster.yet_to_tell(served.told, now) {
+            for change in roster.yet_to_tell(served.told) {
+                let mut passed_over = false;
                 let told = match in_full(&change, |name| self.worlds.ready(name)) {
                     // A server that has ended is nobody to wait for.
                     Some(Ok(full)) => !matches!(served.door.try_send(full), Err(TrySendError::Full(_))),
                     Some(Err(why)) => {
                         eprintln!("nimbus: {} goes on as it is: {why}", served.duty.region);
+                        passed_over = true;
                         true
                     }
                     None => false,
@@ -337,6 +342,9 @@ impl Host {
                     break;
                 }
                 served.told.hear(&change);
+                if passed_over {
+                    served.passed_over = Some(served.told);
+                }
             }
         }
         if heeded {
@@ -367,6 +375,9 @@ fn reports(served: &BTreeMap<RegionId, Served>, failed: &BTreeMap<RegionId, u32>
     let running = served.iter().map(|(region, served)| {
         let reading = served.gauge.read();
         let durability = reading.durability;
+        let (applied, applied_at) = reading.applied;
+        // Nobody waits for a world that this server will never make.
+        let passed_over = served.passed_over.filter(|told| told.era > applied.era);
         RegionReport {
             region: *region,
             epoch: served.duty.epoch,
@@ -378,9 +389,12 @@ fn reports(served: &BTreeMap<RegionId, Served>, failed: &BTreeMap<RegionId, u32>
                 _ => Service::Running,
             },
             bodies: reading.bodies as u32,
-            step_us: reading.step_quantile(0.5).as_micros() as u32,
+            tick_us: reading.strain.tick_us,
+            behind: reading.strain.behind,
             life: durability.life,
             kept: durability.kept,
+            applied: passed_over.unwrap_or(applied),
+            applied_at,
         }
     });
     let failed = failed.iter().filter(|(region, _)| !served.contains_key(region)).map(|(region, epoch)| RegionReport {
@@ -388,9 +402,12 @@ fn reports(served: &BTreeMap<RegionId, Served>, failed: &BTreeMap<RegionId, u32>
         epoch: *epoch,
         service: Service::Failed,
         bodies: 0,
-        step_us: 0,
+        tick_us: 0,
+        behind: 0,
         life: 0,
         kept: None,
+        applied: Told::default(),
+        applied_at: Tick(0),
     });
     running.chain(failed).collect()
 }

@@ -3,6 +3,7 @@
 
 use nimbus_control::{Change, Order, Roster};
 use nimbus_model::{Nid, RegionBox, RegionId, World};
+use nimbus_node::AuraConfig;
 use nimbus_space::PartitionMap;
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::asks::Ask;
 use super::worlds::Worlds;
 use crate::edits::{StaticEdit, regions_problem};
 use crate::mesh::ProcessName;
-use crate::servers::first_map;
+use crate::servers::first_map_under;
 
 /// A wish that is being carried out.
 pub(super) struct Petition {
@@ -73,7 +74,7 @@ impl Petition {
     }
 
     /// Looks whether its world is there; `order` is the number for the order that loads it.
-    pub(super) fn carry_on(&mut self, worlds: &Worlds, roster: &Roster, order: u64) -> Next {
+    pub(super) fn carry_on(&mut self, worlds: &Worlds, roster: &Roster, aura: &AuraConfig, order: u64) -> Next {
         let name = match &self.stage {
             Stage::Makes(name) => name,
             Stage::Judges(edit) => {
@@ -82,7 +83,7 @@ impl Petition {
                     Some(Ok(world)) => world,
                     Some(Err(why)) => return Next::Refuse(why),
                 };
-                return match judge(edit, &world, roster) {
+                return match judge(edit, &world, aura, roster) {
                     Ok((what, about)) => {
                         (self.about, self.stage) = (about, Stage::Ordered(order));
                         Next::Order(order, what)
@@ -93,7 +94,7 @@ impl Petition {
             Stage::Ordered(_) => return Next::Wait,
         };
         let Some(made) = worlds.ready(name) else { return Next::Wait };
-        match made.and_then(|world| partition(name, &world, roster)) {
+        match made.and_then(|world| partition(name, &world, aura, roster)) {
             Ok(map) => {
                 let load = Order::Load { world: name.clone(), map: Arc::new(map) };
                 self.stage = Stage::Ordered(order);
@@ -110,7 +111,7 @@ impl Petition {
 }
 
 /// The order that makes a change of the world in force, and the static it is about; or why it cannot be.
-fn judge(edit: &Edit, world: &World, roster: &Roster) -> Result<(Order, Option<Nid>), String> {
+fn judge(edit: &Edit, world: &World, aura: &AuraConfig, roster: &Roster) -> Result<(Order, Option<Nid>), String> {
     let (era, placed) = roster.newest_placed();
     if era != roster.era {
         return Err("a world is being loaded; wait a moment".to_owned());
@@ -122,7 +123,7 @@ fn judge(edit: &Edit, world: &World, roster: &Roster) -> Result<(Order, Option<N
         }
         Edit::Regions(boxes, rest) => {
             let served = |region: &RegionId| roster.regions.contains_key(region);
-            match regions_problem(roster.newest_map(), (boxes, *rest), world, served) {
+            match regions_problem(roster.newest_map(), (boxes, *rest), (world, aura), served) {
                 Some(problem) => Err(problem),
                 None => Ok((Order::Regions { boxes: boxes.clone(), rest: *rest }, None)),
             }
@@ -131,8 +132,8 @@ fn judge(edit: &Edit, world: &World, roster: &Roster) -> Result<(Order, Option<N
 }
 
 /// The partition that a world begins with, if the cluster can run it.
-fn partition(name: &str, world: &World, roster: &Roster) -> Result<PartitionMap, String> {
-    let (map, _) = first_map(world, 1).map_err(|error| error.to_string())?;
+fn partition(name: &str, world: &World, aura: &AuraConfig, roster: &Roster) -> Result<PartitionMap, String> {
+    let (map, _) = first_map_under(world, 1, aura).map_err(|error| error.to_string())?;
     let regions = roster.regions.len();
     if !map.regions().iter().all(|region| roster.regions.contains_key(region)) {
         let needed = map.regions().len();

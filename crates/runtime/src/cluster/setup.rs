@@ -1,6 +1,7 @@
 //! What every process of a cluster is told at its start: who there is, and where.
 
 use nimbus_model::{RegionId, World};
+use nimbus_node::AuraConfig;
 use nimbus_space::PartitionMap;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -12,10 +13,11 @@ use crate::checkpoints::Restored;
 use crate::embedded::Scenes;
 use crate::etcd::{EtcdConfig, EtcdError};
 use crate::http::BindError;
+use crate::memory;
 use crate::mesh::{
     ClusterName, Hello, Identity, IdentityError, Mesh, MeshConfig, MeshError, NameError, PeerConfig, ProcessName, Role,
 };
-use crate::play::Play;
+use crate::play::{Play, slowest_permille};
 use crate::servers::StartError;
 
 /// One process: what it is for and where it listens for the others.
@@ -53,6 +55,11 @@ pub struct ClusterSetup {
     pub budget_us: Option<u32>,
     /// Whether regions have backups, where there is more than one node to keep them.
     pub durable: bool,
+    /// How the aura policy judges, and what is promised of computing, clocks and backups.
+    pub aura: AuraConfig,
+    /// Least share of the ordered pace to which the world slows down when a server cannot keep up, thousandths; 1000 forbids
+    /// time dilation.
+    pub slowest_permille: u32,
     /// Whether operators may order what only experiments need.
     pub experiments: bool,
     /// The world it begins with.
@@ -69,6 +76,8 @@ pub struct ClusterSetup {
     pub checkpoints: Option<CheckpointPlan>,
     /// What it goes on from, if not from the start of the world.
     pub restored: Option<Arc<Restored>>,
+    /// Most bodies that the server of a region hosts; by the memory of the node's machine unless told.
+    pub bodies_per_region: Option<u32>,
     /// The game that nodes play; every node must have the same.
     pub play: Option<Play>,
 }
@@ -161,6 +170,11 @@ impl ClusterSetup {
         Ok(Arc::new(mesh))
     }
 
+    /// The share of the ordered pace to which the world may slow down, thousandths.
+    pub(super) fn slowest(&self) -> u32 {
+        slowest_permille(self.slowest_permille, self.play.as_ref())
+    }
+
     /// Processes of some roles, as the mesh wants to know them.
     pub(super) fn peers(&self, of: impl Fn(Role) -> bool) -> BTreeMap<ProcessName, PeerConfig> {
         let places = self.places.iter().filter(|(_, place)| of(place.role));
@@ -180,6 +194,17 @@ impl ClusterSetup {
     /// Whether regions have backups here.
     pub(super) fn is_durable(&self) -> bool {
         self.durable && self.count(Role::Node) > 1
+    }
+
+    /// How the aura policy judges in this cluster.
+    pub(super) fn aura(&self) -> AuraConfig {
+        self.aura.with_commits(self.is_durable())
+    }
+
+    /// Most bodies that a server of this process hosts. A node has its share of the regions, and more when others fail.
+    pub(super) fn bodies_max(&self) -> usize {
+        let share = self.regions().len().div_ceil(self.count(Role::Node).max(1));
+        self.bodies_per_region.map_or_else(|| memory::bodies_max(share), |most| most as usize)
     }
 
     /// How many processes of a role there are.

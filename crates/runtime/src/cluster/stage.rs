@@ -1,7 +1,8 @@
 //! A cluster for tests of one of its processes: certificates and a store in a directory of their own, on this machine.
 
 use nimbus_control::Roster;
-use nimbus_model::World;
+use nimbus_model::{Tick, World};
+use nimbus_node::AuraConfig;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -37,6 +38,8 @@ impl Stage {
             balance: false,
             budget_us: None,
             durable: true,
+            aura: AuraConfig::PROCESSES,
+            slowest_permille: 50,
             experiments: false,
             world,
             map,
@@ -45,6 +48,7 @@ impl Stage {
             store: StoreSetup::File(directory.join("roster")),
             checkpoints: None,
             restored: None,
+            bodies_per_region: None,
             play: None,
         };
         Stage { setup, directory }
@@ -65,6 +69,7 @@ pub(super) fn roster() -> Roster {
         regions: BTreeMap::new(),
         world: "test".to_owned(),
         era: 1,
+        loaded_at: Tick(0),
         map: Arc::new(map),
         changes: Vec::new(),
         timeline: None,

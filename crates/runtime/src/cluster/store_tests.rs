@@ -50,6 +50,8 @@ fn setup(dir: &Path, store: PathBuf) -> (ClusterSetup, ProcessName) {
         balance: false,
         budget_us: None,
         durable: true,
+        aura: nimbus_node::AuraConfig::PROCESSES,
+        slowest_permille: 50,
         experiments: false,
         world: Arc::new(world),
         map,
@@ -58,6 +60,7 @@ fn setup(dir: &Path, store: PathBuf) -> (ClusterSetup, ProcessName) {
         store: StoreSetup::File(store),
         checkpoints: None,
         restored: None,
+        bodies_per_region: None,
         play: None,
     };
     (setup, name)

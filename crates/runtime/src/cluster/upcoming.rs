@@ -1,14 +1,9 @@
 //! Changes of the whole world as servers make them, from how a roster has them: by the names of worlds.
 
-use nimbus_control::{Change as Announced, Told};
-use nimbus_node::{Change, Node};
+use nimbus_control::Change as Announced;
+use nimbus_node::Change;
 
 use super::worlds::Made;
-
-/// What a server goes by.
-pub(super) fn known_by(node: &Node) -> Told {
-    Told { era: node.era(), epoch: node.map().epoch(), revision: node.world().placed.revision }
-}
 
 /// A change as servers make it, with the world of its name; none while `world` has none.
 pub(super) fn in_full(change: &Announced, world: impl FnOnce(&str) -> Option<Made>) -> Option<Result<Change, String>> {

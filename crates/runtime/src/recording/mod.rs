@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Version of what is inside the container; other versions are refused.
-pub const FORMAT: u32 = 4;
+pub const FORMAT: u32 = 5;
 
 /// Name of the profile in the header of the container, and of the metadata record.
 const PROFILE: &str = "nimbus";

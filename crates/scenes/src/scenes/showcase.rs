@@ -29,8 +29,6 @@ const HILL_HALF: f32 = 30.0;
 const THICKNESS: f32 = 2.0;
 /// How much it falls for every metre along x, and along z.
 const SLOPE: f32 = 0.2;
-/// How long injections last; the count of an injection is finite.
-const HOURS: f32 = 72.0;
 
 fn build(params: &SceneParams) -> World {
     let regions = Regions::corners(params.servers, if params.servers <= 4 { HILL_HALF } else { 20.0 });
@@ -181,7 +179,7 @@ fn add_rain(world: &mut World, params: &SceneParams) {
             volume,
             per_second,
             start: Tick(60),
-            count: (per_second * 3_600.0 * HOURS) as u32,
+            count: Injection::ENDLESS,
             velocity_min,
             velocity_max,
             turned: true,

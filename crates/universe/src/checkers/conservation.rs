@@ -25,7 +25,7 @@ impl Conservation {
             EventKind::Died(_) => {
                 self.alive.remove(&event.nid);
             }
-            EventKind::Granted(_) | EventKind::Adopted(_) | EventKind::Refused(..) => {}
+            EventKind::Granted(_) | EventKind::Adopted(_) | EventKind::Refused(..) | EventKind::NotBorn => {}
         }
     }
 

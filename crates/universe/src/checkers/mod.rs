@@ -10,22 +10,25 @@ mod conservation;
 mod contact_turns;
 mod durable;
 mod heard_touches;
+mod kept_changes;
 mod mirror;
 mod missed_ticks;
 mod never_lost;
 mod one_build;
+mod one_load;
 mod one_owner;
 mod one_partition;
 mod one_server;
 mod queues;
 mod replay;
+mod rest;
 mod sound_state;
 mod stamps;
 mod stored_first;
 mod thrashing;
 
 use nimbus_client::{Client, TouchNews};
-use nimbus_control::{Incarnation, PlannerConfig, Roster};
+use nimbus_control::{Incarnation, PlannerConfig, Roster, Told};
 use nimbus_gateway::Gateway;
 use nimbus_model::{Nid, RegionId, Tick};
 use nimbus_node::{Change, ContactTick, Event, Node, Policy};
@@ -85,10 +88,12 @@ pub(crate) struct Checkers {
     apart: apart::Apart,
     missed_ticks: missed_ticks::MissedTicks,
     thrashing: thrashing::Thrashing,
+    rest: rest::Rest,
     contact_turns: contact_turns::ContactTurns,
     heard_touches: heard_touches::HeardTouches,
     one_partition: one_partition::OnePartition,
     one_build: one_build::OneBuild,
+    one_load: one_load::OneLoad,
     one_server: one_server::OneServer,
     boundaries: boundaries::Boundaries,
     found: Vec<Violation>,
@@ -112,6 +117,7 @@ impl Checkers {
             self.conservation = conservation::Conservation::default();
             self.stamps = stamps::MonotoneStamps::default();
             self.thrashing.begin_anew();
+            self.rest = rest::Rest::default();
             self.heard_touches.begin_anew(event.tick);
         }
         if event.era < self.era {
@@ -124,6 +130,7 @@ impl Checkers {
         self.stamps.observe(event, &mut broken);
         if self.policy == Policy::Aura {
             self.thrashing.observe(event, &mut broken);
+            self.rest.observe(event, &mut broken);
             self.apart.observe(event);
         }
         self.note(tick, broken);
@@ -150,6 +157,7 @@ impl Checkers {
         self.one_partition.observe(change);
         self.one_build.observe(change);
         self.thrashing.expect(change);
+        self.rest.expect(change);
     }
 
     /// A planner made a partition.
@@ -194,6 +202,14 @@ impl Checkers {
         self.note(tick, broken);
     }
 
+    /// A backup becomes the server of a region: what it has made of the changes of the whole world, and what is in force as
+    /// the roster says by which it does.
+    pub(crate) fn observe_succession(&mut self, tick: Tick, region: RegionId, made: Told, in_force: Told) {
+        let mut broken = Vec::new();
+        kept_changes::succeeds(region, made, in_force, &mut broken);
+        self.note(tick, broken);
+    }
+
     /// The control plane asked for what cannot be done.
     pub(crate) fn blame_control(&mut self, tick: Tick, what: String) {
         self.note(tick, vec![Broken("sound control", what)]);
@@ -229,6 +245,7 @@ impl Checkers {
         queues::inspect(scene, &mut broken);
         self.one_partition.inspect(scene, &mut broken);
         self.one_build.inspect(scene, &mut broken);
+        self.one_load.inspect(scene, &mut broken);
         if self.policy == Policy::Aura {
             self.missed_ticks.inspect(scene, &mut broken);
         }
@@ -247,6 +264,7 @@ impl Checkers {
         let mut broken = Vec::new();
         if self.policy == Policy::Aura {
             self.apart.inspect(scene, &mut broken);
+            self.rest.inspect(scene);
         }
         self.note(scene.tick, broken);
     }

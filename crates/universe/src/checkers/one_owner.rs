@@ -33,6 +33,8 @@ impl OneOwner {
             EventKind::Adopted(_) => {
                 (before == Some((Authority::Flying(region), body_epoch)), Some(Authority::Owned(region)))
             }
+            // It must not be, and its id is not used again.
+            EventKind::NotBorn => (before.is_none(), Some(Authority::Dead)),
             EventKind::Refused(from, _) => {
                 (before == Some((Authority::Flying(region), body_epoch)), Some(Authority::Flying(from)))
             }

@@ -60,7 +60,7 @@ impl Thrashing {
                 self.changes.remove(&event.nid);
                 self.refused.remove(&event.nid);
             }
-            EventKind::Born | EventKind::Granted(_) => {}
+            EventKind::Born | EventKind::Granted(_) | EventKind::NotBorn => {}
         }
     }
 

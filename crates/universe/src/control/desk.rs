@@ -43,6 +43,8 @@ impl Desk {
             handover_ms: 1_000,
             announce_ticks: ANNOUNCE_TICKS,
             store_ms: 100,
+            // Servers of the simulator go by its own time.
+            slowest_permille: 1000,
             planted: config.planted,
             ..Config::new("coordinator", 0, genesis)
         };

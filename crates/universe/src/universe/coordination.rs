@@ -218,7 +218,7 @@ impl Universe {
                 let now = self.nodes[i].now();
                 let newer = member.heeded < roster.revision;
                 let unheard = |change: &Announced| change.at() <= now;
-                now < served.late_until || (newer && roster.yet_to_tell(served.told, now).iter().any(unheard))
+                now < served.late_until || (newer && roster.yet_to_tell(served.told).iter().any(unheard))
             });
         }
     }

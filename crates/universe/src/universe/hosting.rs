@@ -90,9 +90,12 @@ impl Universe {
                 epoch: served.epoch,
                 service: if served.stop_after.is_some_and(has) { Service::Stopped } else { Service::Running },
                 bodies: node.hosted_count() as u32,
-                step_us: node.modelled_cost_us(),
+                tick_us: node.modelled_cost_us(),
+                behind: 0,
                 life: durability.life,
                 kept: durability.kept,
+                applied: known_by(node),
+                applied_at: node.applied_at(),
             })
         });
         let failed = member.failed.iter().filter(|(region, _)| !member.served.contains_key(region));
@@ -101,9 +104,12 @@ impl Universe {
             epoch: *epoch,
             service: Service::Failed,
             bodies: 0,
-            step_us: 0,
+            tick_us: 0,
+            behind: 0,
             life: 0,
             kept: None,
+            applied: Told::default(),
+            applied_at: Tick(0),
         });
         running.chain(failed).collect()
     }
@@ -195,7 +201,7 @@ impl Universe {
             Birth::World => {
                 let mut config = self.node_configs[i].clone();
                 config.origin = duty.origin;
-                Ok(Node::new(config, self.world.clone(), roster.era, (*roster.map).clone(), Tick(0)))
+                Ok(Node::new(config, self.world.clone(), roster.era, (*roster.map).clone(), roster.loaded_at))
             }
             Birth::Promoted { life } => {
                 let keepers = &mut self.recovery.regions[i].keepers;
@@ -223,7 +229,11 @@ impl Universe {
             told: Told::everything(roster),
             late_until: Tick(0),
         };
-        for change in roster.yet_to_tell(known_by(&node), node.now()) {
+        if self.config.checked && duty.birth != Birth::World {
+            let (made, in_force) = (known_by(&node), Told::in_force(roster));
+            self.checkers.observe_succession(self.tick, duty.region, made, in_force);
+        }
+        for change in roster.yet_to_tell(known_by(&node)) {
             if change.at() <= node.now() {
                 served.late_until = node.now().next();
             }
@@ -273,7 +283,7 @@ impl Universe {
             let Some(control) = &mut self.control else { return };
             let member = &mut control.members[m];
             let Some(told) = member.served.get(&region).map(|served| served.told) else { continue };
-            let mut news = roster.yet_to_tell(told, now);
+            let mut news = roster.yet_to_tell(told);
             let makes =
                 |change: &Announced| matches!(change, Announced::Load { era, .. } if member.makes(*era, self.now));
             if let Some(first) = news.iter().position(makes) {
@@ -302,7 +312,7 @@ impl Universe {
     fn show(&mut self, m: usize, g: usize, roster: &Roster) {
         let Some(control) = &mut self.control else { return };
         let shown = &mut control.members[m].shown;
-        for change in roster.yet_to_tell(*shown, Tick(0)) {
+        for change in roster.yet_to_tell(*shown) {
             shown.hear(&change);
             match change {
                 Announced::Load { at, era, map, .. } => {
@@ -335,7 +345,7 @@ impl Universe {
     }
 
     /// Somebody in a process says something to somebody who may live elsewhere, as far as the process knows.
-    pub(super) fn dispatch(&mut self, process: u32, to: Address, bytes: &Arc<[u8]>) {
+    pub(super) fn dispatch(&mut self, departs: Nanos, process: u32, to: Address, bytes: &Arc<[u8]>) {
         let Some(control) = &self.control else { return };
         let Some(m) = control.index_of_process(process) else { return };
         let from = control.members[m].actor;
@@ -345,10 +355,10 @@ impl Universe {
         };
         let Some(to) = to else { return };
         if to == from {
-            self.queue.push(self.now, (to, Happening::Control(ControlEvent::Frame(from, bytes.clone()))));
+            self.queue.push(departs, (to, Happening::Control(ControlEvent::Frame(from, bytes.clone()))));
             return;
         }
-        for at in self.network.send(self.now, from, to, bytes.len()).into_iter().flatten() {
+        for at in self.network.send(departs, from, to, bytes.len()).into_iter().flatten() {
             self.queue.push(at, (to, Happening::Control(ControlEvent::Frame(from, bytes.clone()))));
         }
     }
@@ -370,7 +380,7 @@ impl Universe {
         match frame.to {
             Address::Gateway(gateway) => self.gateway[usize::from(gateway.0)].handle(frame),
             Address::Region(region) => {
-                let now_us = self.now / 1_000;
+                let now_us = self.clock_of(usize::from(region.0)) / 1_000;
                 if let Some(node) = self.server_mut(region, process) {
                     node.set_clock(now_us);
                     node.handle(frame);
@@ -378,8 +388,9 @@ impl Universe {
             }
             Address::Backup(region) => {
                 let i = usize::from(region.0);
+                let stored = self.now + self.config.store_ns;
                 for answer in self.recovery.hear(i, process, frame) {
-                    self.dispatch(process, answer.to, &answer.encode().into());
+                    self.dispatch(stored, process, answer.to, &answer.encode().into());
                 }
                 self.observe(i, Vec::new());
             }

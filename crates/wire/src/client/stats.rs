@@ -56,8 +56,10 @@ pub struct WorldStats {
     pub era: u16,
     /// True when the timeline stands still.
     pub paused: bool,
-    /// How fast the timeline runs; 1 is real time.
+    /// How fast the timeline was asked to run; 1 is real time.
     pub speed: f32,
+    /// The share of that at which it does; less than 1 while the world slows down because a region cannot keep up.
+    pub dilation: f32,
     /// The servers, by number.
     pub nodes: Vec<NodeStats>,
 }

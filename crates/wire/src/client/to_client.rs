@@ -123,8 +123,12 @@ pub enum ToClient {
     Clock {
         /// True when it stands still.
         paused: bool,
-        /// 1 is real time.
+        /// The speed that was asked for; 1 is real time.
         speed: f32,
+        /// The share of that speed at which time passes. Less than 1 while the world slows down because a region cannot keep
+        /// up (time dilation). Left out when it is 1.
+        #[serde(default = "undilated", skip_serializing_if = "is_undilated")]
+        dilation: f32,
     },
     /// The figures of the world.
     Stats(WorldStats),
@@ -232,6 +236,15 @@ impl ToClient {
     }
 }
 
+fn undilated() -> f32 {
+    1.0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_undilated(dilation: &f32) -> bool {
+    *dilation == 1.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -264,7 +277,9 @@ mod tests {
             ToClient::Shape { id: 4, shape: Shape::ball(0.3) },
             r#"{"type":"shape","id":4,"shape":{"ball":{"radius":0.3}}}"#,
         );
-        check(ToClient::Clock { paused: true, speed: 0.5 }, r#"{"type":"clock","paused":true,"speed":0.5}"#);
+        let clock = |dilation| ToClient::Clock { paused: true, speed: 0.5, dilation };
+        check(clock(1.0), r#"{"type":"clock","paused":true,"speed":0.5}"#);
+        check(clock(0.25), r#"{"type":"clock","paused":true,"speed":0.5,"dilation":0.25}"#);
         let nid = Some(Nid::new(Origin(7), 42));
         check(ToClient::Done { seq: Some(9), nid }, r#"{"type":"done","seq":9,"nid":"7.42"}"#);
         check(ToClient::Done { seq: None, nid: None }, r#"{"type":"done","seq":null,"nid":null}"#);
@@ -300,11 +315,12 @@ mod tests {
             scene: "rain".into(),
             era: 1,
             speed: 1.0,
+            dilation: 1.0,
             nodes: vec![node],
             ..WorldStats::default()
         };
         let object = concat!(
-            r#""tick":1234,"bodies":2000,"clients":1,"scene":"rain","era":1,"paused":false,"speed":1.0,"#,
+            r#""tick":1234,"bodies":2000,"clients":1,"scene":"rain","era":1,"paused":false,"speed":1.0,"dilation":1.0,"#,
             r#""nodes":[{"id":0,"region":0,"bodies":503,"awake":490,"step_ms_p50":1.9,"step_ms_p99":3.2,"#,
             r#""migrations":17,"auras":0,"ghosts":0,"breaches":0,"epoch":1,"#,
             r#""tick":1234,"late_ticks":0,"skew_ms":0.2,"alive":true,"killable":false}]}"#,

@@ -20,8 +20,8 @@ pub(super) struct Measured {
     /// Cost of the engine's step and of everything outside it, all servers together, in the late window, nanoseconds.
     pub(super) step_ns: f64,
     pub(super) outside_ns: f64,
-    /// Greatest cost of one tick on any server, per stretch of time, milliseconds.
-    pub(super) frame_ms_max: Vec<f64>,
+    /// Per stretch of time, the dearest tick of any server: how many bodies there were, and its cost in milliseconds.
+    pub(super) frames: Vec<[f64; 2]>,
     /// Owner changes up to the end of each stretch.
     pub(super) migrations: Vec<u64>,
     /// Owner changes a second in the late window.
@@ -41,12 +41,16 @@ impl Measured {
     pub(super) fn cost_max_ms(&self) -> f64 {
         self.cost_ms.iter().copied().fold(0.0, f64::max)
     }
+
+    /// Bodies on all servers at the end.
+    pub(super) fn bodies(&self) -> usize {
+        self.hosted.iter().sum()
+    }
 }
 
-/// Cost outside the engine's step as a share of it, of some runs together.
-pub(super) fn outside_share(runs: &[Measured]) -> f64 {
-    let sum = |of: fn(&Measured) -> f64| runs.iter().map(of).sum::<f64>();
-    sum(|run| run.outside_ns) / sum(|run| run.step_ns).max(1.0)
+/// Cost outside the engine's step as a share of it.
+pub(super) fn outside_share(run: &Measured) -> f64 {
+    run.outside_ns / run.step_ns.max(1.0)
 }
 
 /// Ticks that one set of worlds runs before it is the turn of the next.
@@ -82,6 +86,8 @@ struct Run {
     stretch: u64,
     late_seconds: f64,
     changes_before: u64,
+    /// Bodies on all servers after each tick.
+    bodies: Vec<usize>,
     measured: Measured,
 }
 
@@ -103,12 +109,14 @@ impl Run {
             stretch: setup.stretch_seconds * hz,
             late_seconds: setup.late_seconds as f64,
             changes_before: 0,
+            bodies: Vec::new(),
             measured: Measured::default(),
         })
     }
 
     fn advance(&mut self) {
         self.universe.advance();
+        self.bodies.push(self.universe.nodes().iter().map(Node::hosted_count).sum());
         let tick = self.universe.tick().0;
         if tick == self.late_from {
             self.changes_before = self.universe.outcome().hand_overs;
@@ -127,12 +135,7 @@ impl Run {
         };
         let (tick, step, between) = (late_sum(|c| &c.tick_ns), late_sum(|c| &c.step_ns), late_sum(|c| &c.between_ns));
         (measured.step_ns, measured.outside_ns) = (step, tick - step + between);
-        measured.frame_ms_max = vec![0.0; self.ticks.div_ceil(self.stretch) as usize];
-        for (i, ms) in outcome.costs.iter().flat_map(|cost| whole_ms(cost).enumerate()) {
-            if let Some(greatest) = measured.frame_ms_max.get_mut(i / self.stretch as usize) {
-                *greatest = greatest.max(ms);
-            }
-        }
+        measured.frames = dearest(&outcome.costs, &self.bodies, self.stretch as usize);
         measured.owner_changes_per_s = (outcome.hand_overs - self.changes_before) as f64 / self.late_seconds;
         for breach in &outcome.breaches {
             *measured.breaches.entry(breach.factor.name()).or_default() += 1;
@@ -142,6 +145,19 @@ impl Run {
         measured.resident = self.universe.residents();
         measured
     }
+}
+
+/// Per stretch of ticks, the bodies and the cost in milliseconds of the dearest tick of any server.
+fn dearest(costs: &[NodeCost], bodies: &[usize], stretch: usize) -> Vec<[f64; 2]> {
+    let mut frames = vec![[0.0; 2]; bodies.len().div_ceil(stretch)];
+    for (i, ms) in costs.iter().flat_map(|cost| whole_ms(cost).enumerate()) {
+        if let (Some(frame), Some(bodies)) = (frames.get_mut(i / stretch), bodies.get(i))
+            && ms > frame[1]
+        {
+            *frame = [*bodies as f64, ms];
+        }
+    }
+    frames
 }
 
 /// How often a server told others where its auras are.

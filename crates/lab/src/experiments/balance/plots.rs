@@ -60,5 +60,5 @@ fn planes(found: &Found) -> Plot {
         plot = plot.with(Series::new(name, over_time(&found.planned.seconds, value)));
     }
     let place = (1..).zip(&found.places).map(|(at, place)| [f64::from(at), f64::from(place[0])]).collect();
-    plot.with(Series { name: "the load along x".to_owned(), ..Series::original(place) })
+    plot.with(Series::reference("the load along x", place))
 }

@@ -199,7 +199,8 @@ fn report(setup: &Setup, measured: &Measured, quick: bool) -> Report {
             .with("clients", setup.clients)
             .with("hz", HZ)
             .with("kbit_asked", KBIT_ASKED)
-            .with("seconds", setup.measure_s),
+            .with("seconds", setup.measure_s)
+            .not_judging("times, memory and slow readers", quick),
         rows,
         plots: vec![
             Plot::lines("latency", "How long answers take", "of 100 answers", "ms")
@@ -247,8 +248,11 @@ fn judge(setup: &Setup, measured: &Measured, quick: bool) -> Summary {
         bar(measured.client_kb <= CLIENT_KB_MAX, format!("{:.0} KB for a client", measured.client_kb));
         bar(slower <= SLOWER_MAX, format!("answers take {slower:.2} times as long beside a flood"));
     }
-    let verdict =
-        if short.is_empty() { "Every bar is met.".to_owned() } else { format!("Short of: {}.", short.join("; ")) };
+    let verdict = match (short.is_empty(), quick) {
+        (true, false) => "Every bar is met.".to_owned(),
+        (true, true) => "Nothing went wrong; a quick run does not judge times.".to_owned(),
+        (false, _) => format!("Short of: {}.", short.join("; ")),
+    };
     Summary {
         passed: short.is_empty(),
         sentence: format!(

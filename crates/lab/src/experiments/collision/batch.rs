@@ -15,6 +15,8 @@ use crate::experiment::{LabError, Progress};
 pub(crate) struct Tally {
     pub(crate) n: u32,
     pub(crate) late: u32,
+    /// Of those, runs without thrashing.
+    pub(crate) late_steady: u32,
     pub(crate) missed: u32,
     pub(crate) thrashing: u32,
     /// Runs that announced a breach.
@@ -32,6 +34,7 @@ impl Tally {
     fn count(&mut self, verdict: &Verdict) {
         self.n += 1;
         self.late += u32::from(verdict.late);
+        self.late_steady += u32::from(verdict.late && !verdict.thrashing);
         self.missed += u32::from(verdict.missed);
         self.thrashing += u32::from(verdict.thrashing);
         self.breaches += u32::from(verdict.breach);
@@ -40,6 +43,11 @@ impl Tally {
         self.unannounced += u32::from(verdict.unannounced);
         self.lost += verdict.lost;
         self.duplicated += verdict.duplicated;
+    }
+
+    /// Late collisions as the original document counts them, percent: runs with thrashing are left out altogether.
+    pub(crate) fn late_percent_of_steady(&self) -> f64 {
+        100.0 * f64::from(self.late_steady) / f64::from((self.n - self.thrashing).max(1))
     }
 
     /// True when every run was as on one server.
@@ -75,4 +83,19 @@ pub(crate) fn run_all(lists: &[Vec<Setup>], progress: &mut Progress<'_>) -> Resu
         }
         Ok(tallies)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_with_thrashing_do_not_count_among_the_late_ones_of_the_original() {
+        let mut tally = Tally::default();
+        for (late, thrashing) in [(true, true), (true, false), (false, false), (false, false), (false, true)] {
+            tally.count(&Verdict { late, thrashing, ..Verdict::default() });
+        }
+        assert_eq!((tally.n, tally.late, tally.thrashing), (5, 2, 2));
+        assert!((tally.late_percent_of_steady() - 100.0 / 3.0).abs() < 1e-9);
+    }
 }

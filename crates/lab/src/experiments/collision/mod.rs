@@ -6,14 +6,17 @@
 //! - `judge.rs` compares the run with its control on one server.
 //! - `batch.rs` does thousands of these, and adds up.
 //! - `aura_size.rs` says how far the auras reach.
+//! - `strain.rs` makes legs longer: backups, computing, frame times that vary.
 
 mod aura_size;
 mod batch;
 mod judge;
 mod run;
 mod scene;
+mod strain;
 
 pub(crate) use aura_size::{aura_radius, original_aura_radius};
 pub(crate) use batch::{Tally, run_all};
 pub(crate) use run::Setup;
 pub(crate) use scene::{Case, RADIUS};
+pub(crate) use strain::Strain;

@@ -1,7 +1,7 @@
 //! One run: a world on several servers, watched at every tick of every server.
 
 use nimbus_model::{Nid, Tick, Tolerances, Vec3, World};
-use nimbus_node::{AuraConfig, Breach, Factor, Node, Policy};
+use nimbus_node::{AuraConfig, Breach, Factor, Node, Planted, Policy};
 use nimbus_universe::{LinkModel, Universe, UniverseConfig, UniverseError};
 
 use super::scene::{Case, Scene};
@@ -30,10 +30,20 @@ pub(crate) struct Setup {
     pub(crate) latency_ms: f32,
     /// Time between two wake-ups of a server, milliseconds.
     pub(crate) frame_ms: f32,
+    /// Standard deviation of that time, milliseconds; no frame is longer or shorter by more than three of them.
+    pub(crate) frame_sigma_ms: f32,
+    /// Time from a wake-up until its frames are sent, milliseconds.
+    pub(crate) compute_ms: f32,
+    /// By how much the clock of one server is ahead, milliseconds; chance says of which.
+    pub(crate) skew_ms: f32,
+    /// Every server has a backup, which takes so long to store what it is sent, milliseconds.
+    pub(crate) store_ms: Option<f32>,
     /// Probability that a frame is lost.
     pub(crate) loss: f32,
     /// The tolerance that the run exceeds on purpose.
     pub(crate) exceeded: Option<Factor>,
+    /// A mistake on purpose.
+    pub(crate) planted: Option<Planted>,
     /// Everything runs on one server: the control of the control.
     pub(crate) alone: bool,
     pub(crate) seed: u64,
@@ -50,8 +60,13 @@ impl Setup {
             speed: tolerances.speed,
             latency_ms: tolerances.latency_ms,
             frame_ms: tolerances.frame_ms,
+            frame_sigma_ms: 0.0,
+            compute_ms: 0.0,
+            skew_ms: 0.0,
+            store_ms: None,
             loss: 0.0,
             exceeded: None,
+            planted: None,
             alone: false,
             seed: 0,
         }
@@ -103,6 +118,13 @@ pub(crate) fn on_servers(scene: &Scene, setup: &Setup) -> Result<Record, Univers
     config.policy = setup.policy;
     config.aura = setup.aura;
     config.frame_ns = Some(nanos(setup.frame_ms.max(FRAME_MS_MIN)));
+    config.frame_sigma_ns = nanos(setup.frame_sigma_ms);
+    config.compute_ns = nanos(setup.compute_ms);
+    let skew_ns = nanos(setup.skew_ms) as i64;
+    config.skew_ns = if setup.seed.is_multiple_of(2) { skew_ns } else { -skew_ns };
+    config.durable = setup.store_ms.is_some();
+    config.store_ns = nanos(setup.store_ms.unwrap_or(0.0));
+    config.planted = setup.planted;
     let latency_ns = nanos(setup.latency_ms);
     config.link = Some(LinkModel { latency_ns, loss: setup.loss, ..LinkModel::default() });
     watch(scene, Universe::of_world(config, scene.world.clone())?)

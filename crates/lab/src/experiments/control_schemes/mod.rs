@@ -48,7 +48,7 @@ struct Found {
     pairs: Option<Tally>,
     record: Option<Record>,
     /// Mean cost of a tick where it is greatest, by that of the one server.
-    cost_ratio: Option<f64>,
+    slowest_share: Option<f64>,
     energy_error_percent: Option<f64>,
     falls: Option<Falls>,
     swings: Option<Swings>,
@@ -121,7 +121,7 @@ fn head_on(pairs: u32, progress: &mut Progress<'_>) -> Result<Vec<Found>, LabErr
         servers: 2,
         pairs: Some(tally),
         record: None,
-        cost_ratio: None,
+        slowest_share: None,
         energy_error_percent: None,
         falls: None,
         swings: None,
@@ -136,7 +136,7 @@ fn compare(stage: &Stage, policy: Policy, mut record: Record, control: &Record) 
         stage: stage.name,
         servers: stage.servers,
         pairs: None,
-        cost_ratio: (control.cost_ms > 0.0).then_some(record.cost_ms / control.cost_ms),
+        slowest_share: (control.cost_ms > 0.0).then_some(record.cost_ms / control.cost_ms),
         energy_error_percent: stage.energy.then(|| record.energy_error_percent(control)),
         falls: stage.dominoes.then(|| Falls::compare(&stage.world, &record, control)),
         swings: (!stage.pendulums.is_empty()).then(|| Swings::compare(&stage.pendulums, &record, control)),
@@ -164,7 +164,7 @@ fn row(found: &Found) -> Row {
         .with("missed_ticks", record(|record| record.missed_ticks.into()))
         .with("frames_per_tick", record(|record| rounded(record.frames_per_tick)))
         .with("bytes_per_tick", record(|record| rounded(record.bytes_per_tick)))
-        .with("cost_ratio", found.cost_ratio.map_or(Value::Null, rounded))
+        .with("slowest_share", found.slowest_share.map_or(Value::Null, rounded))
         .with("hosted_max_percent", record(|record| rounded(record.hosted_max_percent)))
         .with("overlap_max_m", record(|record| rounded(f64::from(record.overlap_m))))
         .with("overlap_ticks", record(|record| record.overlap_ticks.into()))
@@ -229,7 +229,7 @@ fn overlap_plot(found: &[Found], stages: &[Stage]) -> Plot {
 fn cost_plot(found: &[Found], stages: &[Stage]) -> Plot {
     let title = "Cost of a tick on the dearest server, one server being 1";
     let plot = Plot::bars("cost", title, "scheme", "ratio", names());
-    by_scene(plot, found, stages, |found| found.cost_ratio).with_level("one server", 1.0)
+    by_scene(plot, found, stages, |found| found.slowest_share).with_level("one server", 1.0)
 }
 
 /// As many digits as people read.
@@ -250,7 +250,7 @@ mod tests {
             servers: 2,
             pairs: Some(tally),
             record: None,
-            cost_ratio: None,
+            slowest_share: None,
             energy_error_percent: None,
             falls: None,
             swings,
