@@ -723,6 +723,8 @@ impl Universe {
         outcome.bytes = self.network.bytes;
         outcome.ticks_lost = self.nodes.iter().map(|node| node.counters().ticks_lost).sum();
         outcome.births_refused = self.nodes.iter().map(|node| node.counters().births_refused).sum();
+        // A server that is nearly full says so, and islands stay where they are: it need not refuse any.
+        outcome.faults.full += self.nodes.iter().map(|node| node.counters().islands_kept).sum::<u64>();
         outcome.refused = self.nodes.iter().map(|node| node.counters().refused).sum();
         outcome.promotions = self.recovery.promoted;
         outcome.control = self.control.map(|control| control.counts).unwrap_or_default();

@@ -185,7 +185,7 @@ fn a_tiny_budget_loses_and_doubles_nothing_whatever_goes_wrong() {
 #[test]
 fn touches_are_heard_once_whatever_goes_wrong() {
     let mut base = UniverseConfig::new("crossing", 4, 0, 500);
-    base.scale = 0.25;
+    base.scale = 0.4;
     base.commands = true;
     base.contacts = true;
     base.faults = Faults::all();

@@ -48,7 +48,7 @@ pub(crate) struct Universe {
     /// How many ticks
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     ticks: u64,
-    /// Size of the scene; 1 is full size, and a swarm takes a quarter unless told
+    /// Size of the scene; 1 is full size, and a swarm takes 0.4 unless told
     #[arg(long)]
     scale: Option<f32>,
     /// Who should own what: aura, or a reference that aura is compared with: naive (by the middle of a body), forgetful
@@ -145,7 +145,7 @@ impl Universe {
             bail!("a range of servers is for a swarm; write one number, or add --swarm");
         }
         let mut config = UniverseConfig::new(scene, servers.unwrap_or(4), self.seed, self.ticks);
-        config.scale = self.scale.unwrap_or(if self.swarm.is_some() { 0.25 } else { 1.0 });
+        config.scale = self.scale.unwrap_or(if self.swarm.is_some() { 0.4 } else { 1.0 });
         config.policy = self.policy;
         config.faults = self.faults.clone();
         config.commands = self.commands || self.swarm.is_some();

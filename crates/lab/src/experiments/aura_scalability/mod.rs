@@ -192,7 +192,10 @@ mod tests {
         assert!(!names.iter().any(|name| name.contains("speedup")), "a name that could be any of them");
         assert_eq!(report.rows.len(), 3);
         let number = |row: usize, name: &str| report.rows[row].get(name).and_then(Value::as_f64);
-        assert_eq!((number(0, "cost_ratio"), number(0, "coefficient_ratio")), (Some(1.0), Some(1.0)));
+        assert_eq!(number(0, "cost_ratio"), Some(1.0));
+        // On a busy machine frame times of so few bodies need not grow with them, and then the report says so.
+        let untold = report.rows[0].get("not_computed").and_then(Value::as_str).unwrap_or_default();
+        assert!(number(0, "coefficient_ratio") == Some(1.0) || untold.contains("coefficient_ratio"), "{untold}");
         assert_eq!((number(0, "split_efficiency"), number(0, "seam_share")), (None, None));
         for row in 0..3 {
             // Three seconds of forty bodies a second; volumes start in turn, so the last few are still to come.
