@@ -231,6 +231,22 @@ mod tests {
     use nimbus_space::PartitionMap;
 
     #[test]
+    fn a_server_is_killed_only_while_it_lives_and_its_backup_has_everything() {
+        let (kills, killed) = sync_channel(KILLS_MAX);
+        let gauge = Gauge::new(RegionId(3));
+        let switch = KillSwitch { kills, gauges: vec![gauge.clone()] };
+        let refused = |region: u16| switch.kill(RegionId(region)).unwrap_err();
+        assert!(refused(4).contains("no server 4"));
+        gauge.write(|reading| reading.alive = false);
+        assert!(refused(3).contains("dead already"));
+        gauge.write(|reading| (reading.alive, reading.mortal) = (true, true));
+        assert!(refused(3).contains("no backup"));
+        gauge.write(|reading| reading.durability.kept = Some(Tick(7)));
+        assert_eq!(switch.kill(RegionId(3)), Ok(()));
+        assert_eq!(killed.try_iter().collect::<Vec<_>>(), [RegionId(3)]);
+    }
+
+    #[test]
     fn whoever_takes_over_loads_no_world_twice() {
         let world: Arc<World> = nimbus_scenes::build("tower", &SceneParams::on(2)).unwrap().into();
         let map = PartitionMap::from_layout(&world.layout).unwrap();

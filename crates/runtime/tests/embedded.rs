@@ -272,10 +272,9 @@ fn a_server_that_is_killed_is_replaced_and_every_body_is_there_once() {
         let tick = world.wait("everybody to be protected", killable).tick;
         assert_eq!(viewer.ask(|client| client.kill(server)), Ok(None));
         let at = usize::from(server);
-        let dead = world.wait("it to be dead", |stats| !stats.nodes[at].alive);
-        assert!(!dead.nodes[at].killable);
-        let refused = viewer.ask(|client| client.kill(server)).unwrap_err();
-        assert!(refused.contains("dead already"), "{refused}");
+        // On a busy machine its successor may be there before anybody has looked.
+        let killed = |stats: &WorldStats| !stats.nodes[at].alive || stats.nodes[at].epoch == epoch;
+        world.wait("it to be dead or replaced", killed);
         let back = |stats: &WorldStats| {
             let node = &stats.nodes[at];
             node.alive && node.epoch == epoch && node.tick > tick + 90 && whole(stats)
