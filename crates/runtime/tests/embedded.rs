@@ -330,13 +330,24 @@ fn servers_count_every_body_once_while_bodies_change_server_and_when_one_dies() 
     let moved = |stats: &WorldStats| stats.nodes.iter().map(|node| node.migrations).sum::<u64>();
     assert!(moved(&world.stats()) > moved(&before), "bodies changed server meanwhile");
 
-    world.wait("everybody to be protected", |stats| stats.nodes.iter().all(|node| node.killable));
-    assert_eq!(viewer.ask(|client| client.kill(1)), Ok(None));
-    // The server is dead at that tick. Its successor runs every tick that it missed, and answers for it.
-    let at = viewer.client.tick().unwrap() + 20;
-    let hits = viewer.ask_for_everything(Some(at));
-    assert_eq!((hits.tick, &hits.missing), (at, &Some(Vec::new())));
-    assert!(matches!(&hits.answers[..], [QueryAnswer::Overlap(found)] if found.total == all), "{all}: {hits:?}");
+    // The server is dead at the tick asked for. Its successor runs every tick that it missed, and answers for it. A question
+    // that reaches a server after that tick is not answered by it, and on a busy machine some do.
+    let clock = Clock::start();
+    loop {
+        world.wait("everybody to be protected", |stats| stats.nodes.iter().all(|node| node.killable));
+        assert_eq!(viewer.ask(|client| client.kill(1)), Ok(None));
+        let at = world.stats().tick + 20;
+        let hits = viewer.ask_for_everything(Some(at));
+        assert_eq!(hits.tick, at);
+        if hits.missing.as_ref().is_some_and(Vec::is_empty) {
+            assert!(
+                matches!(&hits.answers[..], [QueryAnswer::Overlap(found)] if found.total == all),
+                "{all}: {hits:?}"
+            );
+            break;
+        }
+        assert!(clock.now() < PATIENCE, "never answered by all servers: {hits:?}");
+    }
 
     assert_eq!(viewer.ask(|client| client.pause(true)), Ok(None));
     let everything = vec![Query::Nearest { position: Vec3::ZERO, max: 9.0 }];
