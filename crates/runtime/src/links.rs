@@ -168,11 +168,10 @@ impl LinkEnd {
 
     /// The same, and says for how long each frame has waited here.
     pub fn drain_timed(&mut self, mut take: impl FnMut(Frame, Duration)) {
-        let now = self.clock.now();
         for _ in 0..LINK_FRAMES_MAX {
             let Ok(Arrived { at, bytes }) = self.frames.try_recv() else { return };
             match Frame::decode(&bytes) {
-                Ok(frame) => take(frame, now.saturating_sub(at)),
+                Ok(frame) => take(frame, self.clock.now().saturating_sub(at)),
                 Err(_) => count(&self.lost.malformed),
             }
         }

@@ -92,7 +92,7 @@ impl NodeThread {
         self.pace.completed(self.runner, self.node.now());
         while let Some(wake) = self.pace.wait(seen) {
             let (before, began, woke) = (self.node.now(), ThreadTime::now(), clock.now());
-            let woke_us = self.pace.real_time().map(|time| time.world_time().now_us);
+            let woke_us = self.pace.real_time().map(|time| time.world_us());
             if !self.listen(wake) || self.errands.is_killed() {
                 break;
             }
@@ -102,7 +102,7 @@ impl NodeThread {
             }
             let left = self.run_due(wake, &clock);
             if let Some((time, woke_us)) = self.pace.real_time().zip(woke_us) {
-                let now_us = time.world_time().now_us;
+                let now_us = time.world_us();
                 if self.node.now() > before {
                     self.node.computed(now_us.saturating_sub(woke_us));
                 }
@@ -160,10 +160,9 @@ impl NodeThread {
         self.errands.take(node);
         match &*self.pace {
             Pace::RealTime(time) => {
-                let world_time = time.world_time();
                 self.inbox.drain_timed(|frame, waited| {
                     // Frames wait for the server to wake up; how long they took is told by when they came.
-                    node.set_clock(world_time.before_us(waited));
+                    node.set_clock(time.world_us_before(waited));
                     node.handle(frame);
                 });
             }

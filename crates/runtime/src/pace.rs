@@ -44,22 +44,6 @@ pub struct Shown {
     pub dilation: f32,
 }
 
-/// World time at a moment: what all servers of a world go by. It passes with the ticks: slower when the world is slow, and
-/// not at all while it stands still.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WorldTime {
-    /// Microseconds since tick 0; zero before a cluster has started.
-    pub now_us: u64,
-    permille: u32,
-}
-
-impl WorldTime {
-    /// World time so long before, at the present pace, microseconds.
-    pub fn before_us(&self, real: Duration) -> u64 {
-        self.now_us.saturating_sub(real.as_micros() as u64 * u64::from(self.permille) / 1000)
-    }
-}
-
 /// Real time: ticks become due by the clock.
 pub struct RealTime {
     clock: Clock,
@@ -203,13 +187,20 @@ impl RealTime {
         self.clock.now()
     }
 
-    /// World time as it is now.
-    pub fn world_time(&self) -> WorldTime {
+    /// World time, microseconds since tick 0: what all servers of a world go by. It passes with the ticks, slower when the
+    /// world is slow, and not at all while it stands still. Zero before a cluster has started.
+    pub fn world_us(&self) -> u64 {
+        self.world_us_before(Duration::ZERO)
+    }
+
+    /// World time so long ago. Where the pace has changed since then it may be later than it was, by no more than has
+    /// passed, but never earlier: a frame must not seem to arrive before it was sent.
+    pub fn world_us_before(&self, real: Duration) -> u64 {
         let (mut state, now) = (self.lock(), self.clock.now());
         state.due(now);
-        let own = || Some(state.timeline.world_us(now) + 1);
-        let now_us = state.common.as_ref().map_or_else(own, |common| common.world_us(now)).unwrap_or(0);
-        WorldTime { now_us, permille: state.paces().0 }
+        let then = now.saturating_sub(real);
+        let own = || Some(state.timeline.world_us(then) + 1);
+        state.common.as_ref().map_or_else(own, |common| common.world_us(then)).unwrap_or(0)
     }
 
     /// How long it takes until a tick is due; none when it never will be unless somebody orders otherwise.
@@ -483,6 +474,23 @@ mod tests {
         assert_eq!(pace.wait_briefly(Tick(1), Duration::from_millis(50)), Some(Tick(1)));
         pace.gone(0);
         assert!(pace.wait_briefly(Tick(1), Duration::from_secs(5)).unwrap() > Tick(1));
+    }
+
+    #[test]
+    fn world_time_of_a_moment_past_is_never_earlier_than_it_was() {
+        let pace = RealTime::start(Tick(0), 60, 50);
+        let spin = |from: Duration| while pace.clock.now() < from + Duration::from_millis(20) {};
+        for speed in [4.0, 0.25, 2.0] {
+            let (then_us, then) = (pace.world_us(), pace.clock.now());
+            spin(then);
+            assert!(pace.world_us() > then_us);
+            let before_us = pace.world_us_before(pace.clock.now() - then);
+            assert!(before_us >= then_us, "at one pace: {before_us} {then_us}");
+            pace.with(|timeline, now| timeline.set_speed(speed, now));
+            spin(pace.clock.now());
+            let before_us = pace.world_us_before(pace.clock.now() - then);
+            assert!((then_us..=pace.world_us()).contains(&before_us), "the pace has changed: {before_us} {then_us}");
+        }
     }
 
     #[test]
