@@ -264,6 +264,10 @@ pub struct NodeConfig {
     pub contacts: bool,
     /// A mistake on purpose.
     pub planted: Option<Planted>,
+    /// Give bodies to the engine in another order while the world runs, drawn from this number: to see what the order alone
+    /// does. Such a run cannot be replayed from its log.
+    #[serde(skip)]
+    pub reorder: Option<u64>,
     /// The game that is played. Not part of a snapshot, which has only what the game keeps with bodies.
     #[serde(skip)]
     pub game: Option<Rules>,
@@ -286,6 +290,7 @@ impl NodeConfig {
             snapshot_ticks: 240,
             contacts: false,
             planted: None,
+            reorder: None,
             game: None,
         }
     }

@@ -48,6 +48,7 @@ mod recent;
 mod record_stream;
 mod regional;
 mod reigns;
+mod reorder;
 mod scene;
 mod seam;
 mod seam_report;

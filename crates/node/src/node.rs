@@ -409,6 +409,7 @@ impl Node {
         self.inject(tick);
         self.push_scripted(tick, tick, |_| true);
         self.follow_courses();
+        self.reorder();
         self.step(probe);
         self.play_turn();
         self.obey(inputs);

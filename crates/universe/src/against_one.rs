@@ -3,7 +3,7 @@
 //! A contact is *late* when it begins more than a tick later than on one server, and *missed* when it never begins. It is
 //! *silent* when no breach said before it that a promise is void there. What also differs between two runs on one server
 //! whose bodies were given to the engine in another order, elsewhere, is *chaotic*: it is counted apart and is no fault. The first
-//! contact of two bodies that have touched nothing before is never excused in that way.
+//! contact of two bodies that have touched nothing before, here or there, is never excused in that way.
 
 use nimbus_model::{BodyKind, Nid, RegionId, Tick, World};
 use nimbus_node::Breach;
@@ -19,8 +19,9 @@ use crate::universe::Universe;
 /// Two bodies that close by less than this in a tick are found by the engine a few ticks sooner or later depending on when
 /// each was put into it, on one server just as well. It looks this far ahead. Metres.
 const CREEP_M: f32 = 0.02;
-/// How many other orders are tried at most to tell chaos from faults.
-const ORDERS_MAX: u64 = 4;
+/// How many other orders are tried at most to tell chaos from faults. Three bodies that meet in one tick have six orders, and
+/// each run draws one.
+const ORDERS_MAX: u64 = 16;
 /// Most bodies that a breach names.
 const BREACH_BODIES_MAX: usize = 4;
 /// A breach that names no bodies speaks of this much time, seconds.
@@ -119,7 +120,7 @@ pub fn against_one(
     }
     let alone = nimbus_scenes::on_one_server(world);
     let mut one = RunRecord::wanting(ends(world, config.ticks));
-    run_alone(config, alone.clone(), &mut one, &mut progress)?;
+    run_alone(config, alone.clone(), None, &mut one, &mut progress)?;
     let mut many = RunRecord::wanting(one.wanted.clone());
     let mut servers = config.clone();
     servers.contacts = true;
@@ -132,7 +133,7 @@ pub fn against_one(
         let order = OtherOrder::new(&alone, judge.orders);
         let wanted = one.wanted.iter().map(|(tick, nid)| (*tick, order.here(*nid))).collect();
         let mut other = RunRecord::wanting(wanted);
-        run_alone(config, order.world.clone(), &mut other, &mut progress)?;
+        run_alone(config, order.world.clone(), Some(judge.orders), &mut other, &mut progress)?;
         judge.excuse(&in_original_names(&other, &order));
     }
     Ok(judge.conclude(outcome))
@@ -147,11 +148,13 @@ fn ends(world: &World, ticks: u64) -> BTreeSet<(u64, Nid)> {
 fn run_alone(
     config: &UniverseConfig,
     world: World,
+    reorder: Option<u64>,
     record: &mut RunRecord,
     progress: &mut impl FnMut(Tick),
 ) -> Result<(), UniverseError> {
     let mut quiet = UniverseConfig::new(&config.scene, 1, config.seed, config.ticks);
     quiet.policy = config.policy;
+    quiet.reorder = reorder;
     quiet.game.clone_from(&config.game);
     quiet.link = Some(LinkModel::default());
     quiet.faults = Faults::default();
@@ -187,8 +190,10 @@ struct Judge<'a> {
     linkage: Vec<usize>,
     /// Whether something holds it.
     jointed: Vec<bool>,
-    /// The ticks at which each body first touches something new on one server, ascending.
-    touches: BTreeMap<Nid, Vec<u64>>,
+    /// The ticks at which each body first touches something new on one server, and what it is, ascending.
+    touches: BTreeMap<Nid, Vec<(u64, Nid)>>,
+    /// The same on many servers.
+    touches_here: BTreeMap<Nid, Vec<(u64, Nid)>>,
     /// Late or missed, so far.
     suspects: Vec<Pair>,
     deviations: Vec<Deviation>,
@@ -206,11 +211,6 @@ impl<'a> Judge<'a> {
         many: &'a RunRecord,
         outcome: &Outcome,
     ) -> Judge<'a> {
-        let mut touches: BTreeMap<Nid, Vec<u64>> = BTreeMap::new();
-        for ((a, b), tick) in &one.first {
-            [a, b].into_iter().for_each(|nid| touches.entry(*nid).or_default().push(*tick));
-        }
-        touches.values_mut().for_each(|ticks| ticks.sort_unstable());
         let mut jointed = vec![false; world.bodies.len()];
         world.joints.iter().flat_map(|joint| [joint.a, joint.b]).for_each(|i| jointed[i as usize] = true);
         let mut judge = Judge {
@@ -221,7 +221,8 @@ impl<'a> Judge<'a> {
             breaches: outcome.breaches.clone(),
             linkage: linkages(world),
             jointed,
-            touches,
+            touches: one.touches(),
+            touches_here: many.touches(),
             suspects: Vec::new(),
             deviations: Vec::new(),
             unsteady: BTreeSet::new(),
@@ -266,13 +267,16 @@ impl<'a> Judge<'a> {
         self.index(nid).is_some_and(|i| self.jointed[i])
     }
 
-    /// True when neither body has touched anything before they touch each other, and nothing holds either of them.
+    /// True when neither body has touched anything before they touch each other, here or on one server, and nothing holds
+    /// either of them.
     fn is_undisturbed(&self, pair: Pair) -> bool {
         let at = self.one.first[&pair];
-        [pair.0, pair.1]
-            .into_iter()
-            .filter(|nid| !self.is_static(*nid))
-            .all(|nid| self.touches.get(&nid).is_none_or(|ticks| ticks[0] >= at) && !self.is_jointed(nid))
+        let others_before = |nid: Nid| {
+            let touches = [&self.touches, &self.touches_here].into_iter().filter_map(|touches| touches.get(&nid));
+            touches.flatten().any(|(tick, other)| *tick < at && ![pair.0, pair.1].contains(other))
+        };
+        let moving = [pair.0, pair.1].into_iter().filter(|nid| !self.is_static(*nid));
+        moving.into_iter().all(|nid| !others_before(nid) && !self.is_jointed(nid))
     }
 
     fn has_doubts(&self) -> bool {
@@ -313,23 +317,29 @@ impl<'a> Judge<'a> {
     }
 
     /// Suspects that are chaotic: their own first contact differs between orders, in time or in place, or an earlier one of
-    /// something that shares the fate of one of the bodies.
+    /// something that shares the fate of one of the bodies. What a body on a chaotic way strikes here is on one, too.
     fn excused(&self) -> BTreeSet<Pair> {
-        let mut in_time: Vec<(u64, Pair)> = self.compared().map(|(pair, tick)| (*tick, *pair)).collect();
+        let mut in_time: Vec<(u64, Pair, bool)> = self.compared().map(|(pair, tick)| (*tick, *pair, true)).collect();
+        in_time.extend(self.many.first.iter().map(|(pair, tick)| (*tick, *pair, false)));
         in_time.sort_unstable();
         let suspects: BTreeSet<Pair> = self.suspects.iter().copied().collect();
         let mut since: BTreeMap<Nid, u64> = BTreeMap::new();
         let mut excused = BTreeSet::new();
-        for (tick, pair) in in_time {
+        for (tick, pair, on_one) in in_time {
             let fates = [pair.0, pair.1].map(|nid| (!self.is_static(nid)).then(|| self.fate(nid)));
             let inherited = fates.iter().flatten().any(|fate| since.get(fate).is_some_and(|began| *began < tick));
-            if self.is_undisturbed(pair) || !(inherited || self.unsteady.contains(&pair)) {
+            let chaotic = if on_one {
+                !self.is_undisturbed(pair) && (inherited || self.unsteady.contains(&pair))
+            } else {
+                inherited
+            };
+            if !chaotic {
                 continue;
             }
             for fate in fates.into_iter().flatten() {
                 since.entry(fate).or_insert(tick);
             }
-            if suspects.contains(&pair) {
+            if on_one && suspects.contains(&pair) {
                 excused.insert(pair);
             }
         }
@@ -364,7 +374,8 @@ impl<'a> Judge<'a> {
     fn touch_more(&self, pair: Pair, at: u64) -> bool {
         let soon = at..=at + SETTLED_TICKS[3];
         [pair.0, pair.1].into_iter().filter(|nid| !self.is_static(*nid)).any(|nid| {
-            self.touches.get(&nid).is_some_and(|ticks| ticks.iter().filter(|tick| soon.contains(tick)).count() > 1)
+            let touches = self.touches.get(&nid);
+            touches.is_some_and(|touches| touches.iter().filter(|(tick, _)| soon.contains(tick)).count() > 1)
         })
     }
 

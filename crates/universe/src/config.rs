@@ -53,6 +53,8 @@ pub struct UniverseConfig {
     pub control: Option<ControlConfig>,
     /// A mistake on purpose.
     pub planted: Option<Planted>,
+    /// Servers give bodies to their engines in another order while the world runs, drawn from this number.
+    pub reorder: Option<u64>,
     /// Time between two wake-ups of a server, nanoseconds; one tick unless told. What is due is run at a wake-up.
     pub frame_ns: Option<Nanos>,
     /// Frame times are normally distributed around `frame_ns` with this standard deviation, nanoseconds, and never further
@@ -101,6 +103,7 @@ impl UniverseConfig {
             balance: None,
             control: None,
             planted: None,
+            reorder: None,
             frame_ns: None,
             frame_sigma_ns: 0,
             compute_ns: 0,

@@ -2,8 +2,9 @@
 //!
 //! The engine solves contacts one after the other, in an order that follows from the order in which it got the bodies, and
 //! it rounds. A world whose first contacts depend on that order, or on the last bits of its places, is chaotic: then another
-//! run on one server differs as much as a run on many servers may. Bodies that an injection adds cannot be given in another
-//! order, because they come one after the other; moving the world as a whole rounds their places in another way.
+//! run on one server differs as much as a run on many servers may. Bodies that an injection adds come one after the other:
+//! they are taken out of the engine and put back while they touch nothing. Moving the world as a whole rounds places in
+//! another way.
 
 use nimbus_model::{Nid, Rng, Vec3, World};
 

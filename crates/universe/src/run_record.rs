@@ -108,6 +108,17 @@ impl RunRecord {
         }
     }
 
+    /// The ticks at which each body first touched something new, and what it was, ascending.
+    pub(crate) fn touches(&self) -> BTreeMap<Nid, Vec<(u64, Nid)>> {
+        let mut touches: BTreeMap<Nid, Vec<(u64, Nid)>> = BTreeMap::new();
+        for ((a, b), tick) in &self.first {
+            touches.entry(*a).or_default().push((*tick, *b));
+            touches.entry(*b).or_default().push((*tick, *a));
+        }
+        touches.values_mut().for_each(|ticks| ticks.sort_unstable());
+        touches
+    }
+
     /// The servers that had a body at some time from `since` to `until`.
     pub(crate) fn owners_between(&self, nid: Nid, since: u64, until: u64) -> Vec<RegionId> {
         let Some(owners) = self.owners.get(&nid) else { return Vec::new() };

@@ -145,6 +145,7 @@ impl Universe {
             }
             node_config.bodies_max = config.bodies_per_region.map_or(node_config.bodies_max, |most| most as usize);
             node_config.planted = config.planted;
+            node_config.reorder = config.reorder;
             node_config.log = config.checked;
             node_config.durable = durable;
             node_config.contacts = config.contacts;
