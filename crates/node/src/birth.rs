@@ -2,8 +2,10 @@
 
 use nimbus_model::{Group, Link, Member, Motion, Nid, RegionId, Tick, Vec3, World};
 use nimbus_space::PartitionMap;
+use nimbus_wire::{BirthCause, PlannedBirth};
+use std::sync::Arc;
 
-use crate::config::Policy;
+use crate::config::{Planted, Policy};
 use crate::event::{Cause, EventKind};
 use crate::first_contacts;
 use crate::node::Node;
@@ -29,27 +31,58 @@ impl Node {
             Link::new(a, b, ordinal as u16, joint.desc.clone())
         });
         everyone.links.extend(links);
-        let mut here = Group::default();
-        for (linkage, home) in self.homes(everyone.linkages()) {
-            if home == self.config.region {
-                here.members.extend(linkage.members);
-                here.links.extend(linkage.links);
-            }
-        }
+        let here = self.start(everyone.linkages(), self.loaded_at);
         self.bear_within_budget(here);
     }
 
-    /// Where each group starts: where its middle is. Under the aura policy, groups that may touch before their servers
-    /// have heard of each other start together, on the lowest rank among them.
-    pub(crate) fn homes(&self, linkages: Vec<Group>) -> Vec<(Group, RegionId)> {
+    /// Which of the groups that a world has after a tick start here. A group starts where its middle is; under the aura
+    /// policy, groups that may touch before their servers have heard of each other start together, on the lowest rank
+    /// among them, and with them what injections add so early.
+    pub(crate) fn start(&mut self, linkages: Vec<Group>, at: Tick) -> Group {
         let middle = |group: &Group| {
             group.members.iter().map(|m| m.motion.pose.position).sum::<Vec3>() / group.members.len().max(1) as f32
         };
         let mut homes: Vec<RegionId> = linkages.iter().map(|group| self.map.region_at(middle(group))).collect();
         if self.config.policy == Policy::Aura && self.map.regions().len() > 1 {
-            first_contacts::bring_together(self, &linkages, &mut homes);
+            let births = self.early_births(at);
+            let mut makers: Vec<RegionId> =
+                births.iter().map(|birth| self.map.region_at(birth.motion.pose.position)).collect();
+            first_contacts::bring_together(self, at, (&linkages, &mut homes), (&births, &mut makers));
+            for (birth, maker) in births.into_iter().zip(makers) {
+                let here = self.map.region_at(birth.motion.pose.position) == self.config.region;
+                match (here, maker == self.config.region) {
+                    (true, false) => self.pending.pass_on(&birth),
+                    (false, true) => self.pending.expect_birth(birth),
+                    _ => {}
+                }
+            }
         }
-        linkages.into_iter().zip(homes).collect()
+        let mut group = Group::default();
+        for (linkage, _) in linkages.into_iter().zip(homes).filter(|(_, home)| *home == self.config.region) {
+            group.members.extend(linkage.members);
+            group.links.extend(linkage.links);
+        }
+        group
+    }
+
+    /// What injections add so soon after a tick that servers cannot have told each other before.
+    fn early_births(&self, at: Tick) -> Vec<PlannedBirth> {
+        let last = if self.config.planted == Some(Planted::BirthsStay) { 0 } else { self.notice_ticks() };
+        (1..=last).flat_map(|ahead| self.injected_at(at + ahead)).collect()
+    }
+
+    /// What the world's injections add at a tick, anywhere.
+    pub(crate) fn injected_at(&self, at: Tick) -> impl Iterator<Item = PlannedBirth> + '_ {
+        let world = &self.world;
+        let age = Tick(at.since(self.loaded_at));
+        world.injections.iter().enumerate().flat_map(move |(i, injection)| {
+            injection.due(age, world.tick_hz).map(move |ordinal| {
+                let (desc, pose, velocity) = injection.body(world.seed, i, ordinal);
+                let nid = world.injected_nid(self.era, i, ordinal);
+                let (desc, motion) = (Arc::new(desc.clone()), Motion::new(pose, velocity));
+                PlannedBirth { at, nid, desc, motion, cause: BirthCause::World }
+            })
+        })
     }
 
     /// Notes a partition that will decide about births.
@@ -75,18 +108,15 @@ impl Node {
             return;
         }
         self.cradles.drain(..self.cradle_index(tick));
-        let world = self.world.clone();
-        let age = Tick(tick.since(self.loaded_at));
+        let makes = |birth: &PlannedBirth| {
+            let maker = self.cradles[0].region_at(birth.motion.pose.position);
+            maker == self.config.region && !self.pending.is_passed_on(birth.nid)
+        };
+        let births: Vec<PlannedBirth> = self.injected_at(tick).filter(makes).collect();
         let mut group = Group::default();
-        for (i, injection) in world.injections.iter().enumerate() {
-            for ordinal in injection.due(age, world.tick_hz) {
-                let (desc, pose, velocity) = injection.body(world.seed, i, ordinal);
-                let nid = world.injected_nid(self.era, i, ordinal);
-                if self.cradles[0].region_at(pose.position) == self.config.region && !self.pending.is_passed_on(nid) {
-                    let desc = self.shared_desc(desc);
-                    group.members.push(Member { nid, desc, motion: Motion::new(pose, velocity) });
-                }
-            }
+        for PlannedBirth { nid, desc, motion, .. } in births {
+            let desc = self.shared_desc(&desc);
+            group.members.push(Member { nid, desc, motion });
         }
         self.bear_within_budget(group);
         self.pending.forget_passed_on(tick);
@@ -148,8 +178,7 @@ impl Node {
 mod tests {
     use super::*;
     use crate::config::NodeConfig;
-    use nimbus_model::{BodyDesc, Layout, Pose, Shape, Velocity};
-    use std::sync::Arc;
+    use nimbus_model::{Aabb, BodyDesc, Choice, Injection, Layout, Pose, Shape, Velocity};
 
     #[test]
     fn what_is_born_asleep_is_known_to_lie_there() {
@@ -170,5 +199,44 @@ mod tests {
         assert_eq!(born(&mut node, 5.0, &desc, true), (true, true), "it lies elsewhere");
         assert_eq!(born(&mut node, -8.0, &desc, false), (false, false));
         assert_eq!(born(&mut node, -11.0, &restless, true), (false, false), "it never sleeps");
+    }
+
+    /// Where bodies are made that two injections add in the first ticks, at these places.
+    fn makers(places: [f32; 2], planted: Option<Planted>) -> [Vec<u16>; 2] {
+        let mut world = World::new("test");
+        world.layout = Layout::columns(2, 200.0);
+        world.injections = places
+            .into_iter()
+            .enumerate()
+            .map(|(i, x)| Injection {
+                volume: Aabb::around(Vec3::X * x, Vec3::splat(0.01)),
+                per_second: 60.0,
+                start: Tick(1 + 2 * i as u64),
+                count: 1,
+                velocity_min: Vec3::ZERO,
+                velocity_max: Vec3::ZERO,
+                turned: false,
+                choices: vec![Choice { weight: 1, body: BodyDesc::dynamic(Shape::ball(0.5)) }],
+            })
+            .collect();
+        let world = Arc::new(world);
+        let map = PartitionMap::from_layout(&world.layout).unwrap();
+        let mut made = [Vec::new(), Vec::new()];
+        for region in [0, 1] {
+            let config = NodeConfig { planted, ..NodeConfig::new(RegionId(region)) };
+            let mut node = Node::new(config, world.clone(), 1, map.clone(), Tick(0));
+            (1..=6).for_each(|tick| node.tick(Tick(tick)));
+            for (i, made) in made.iter_mut().enumerate() {
+                made.extend(node.hosted().any(|(nid, _)| nid == world.injected_nid(1, i, 0)).then_some(region));
+            }
+        }
+        made
+    }
+
+    #[test]
+    fn what_injections_add_side_by_side_before_servers_have_spoken_is_made_by_one() {
+        assert_eq!(makers([-0.4, 0.4], None), [vec![0], vec![0]]);
+        assert_eq!(makers([-0.4, 0.4], Some(Planted::BirthsStay)), [vec![0], vec![1]]);
+        assert_eq!(makers([-30.0, 30.0], None), [vec![0], vec![1]], "far apart");
     }
 }

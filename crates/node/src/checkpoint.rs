@@ -395,13 +395,7 @@ impl Node {
         let mut node = Node::empty(config, from.world.clone(), from.era, map, from.tick);
         node.loaded_at = from.loaded_at;
         let everyone = Group { contacts: Vec::new(), ..from.bodies.clone() };
-        let mut here = Group::default();
-        for (linkage, home) in node.homes(everyone.linkages()) {
-            if home == node.region() {
-                here.members.extend(linkage.members);
-                here.links.extend(linkage.links);
-            }
-        }
+        let mut here = node.start(everyone.linkages(), from.tick);
         let ours: BTreeSet<Nid> = here.members.iter().map(|member| member.nid).collect();
         let stays = |nid: Nid| ours.contains(&nid) || !from.epochs.contains_key(&nid);
         here.contacts.extend(from.bodies.contacts.iter().filter(|touch| stays(touch.a) && stays(touch.b)).cloned());

@@ -2,9 +2,11 @@
 //!
 //! The first auras go out after the first tick. They are heard a leg later, and what they draw arrives another leg later,
 //! or more where servers may relay it. Until then the bodies of a world go where their velocities and scripted pushes take
-//! them, unless they strike each other: what may be struck may then go anywhere as fast as what strikes it.
+//! them, unless they strike each other: what may be struck may then go anywhere as fast as what strikes it. What an injection
+//! adds within that time is in the same case.
 
-use nimbus_model::{Aabb, Extent, Group, Member, RegionId, Vec3, World};
+use nimbus_model::{Aabb, Extent, Group, Member, RegionId, Tick, Vec3, World};
+use nimbus_wire::PlannedBirth;
 use std::collections::BTreeMap;
 
 use crate::horizon::TOUCH_M;
@@ -31,14 +33,22 @@ impl Start {
     }
 }
 
-/// Gives groups that may touch so early one home: the lowest rank among them. Every server comes to the same verdict.
-pub(crate) fn bring_together(node: &Node, linkages: &[Group], homes: &mut [RegionId]) {
+/// Gives groups that may touch so early after a tick one home: the lowest rank among them; and likewise what injections add
+/// so early. Every server comes to the same verdict.
+pub(crate) fn bring_together(
+    node: &Node,
+    at: Tick,
+    (linkages, homes): (&[Group], &mut [RegionId]),
+    (births, makers): (&[PlannedBirth], &mut [RegionId]),
+) {
     let relay = node.seam.corner_max.min(1);
-    let ticks = 1 + (2 + relay) * node.horizon.legs + u64::from(node.seam.sweeps);
+    let last_birth = births.last().map_or(0, |birth| birth.at.since(at));
+    let ticks = last_birth + 1 + (2 + relay) * node.horizon.legs + u64::from(node.seam.sweeps);
     let mut starts: Vec<Start> = Vec::new();
     for (linkage, group) in linkages.iter().enumerate() {
-        starts.extend(group.members.iter().map(|member| start_of(node, linkage, group, member)));
+        starts.extend(group.members.iter().map(|member| start_of(node, at, linkage, group, member)));
     }
+    starts.extend(births.iter().enumerate().map(|(i, birth)| start_of_unborn(node, linkages.len() + i, birth)));
     // The second round knows what the first found to be struck.
     let strikes = meetings(node, &starts, ticks);
     for (one, two) in strikes {
@@ -48,19 +58,19 @@ pub(crate) fn bring_together(node: &Node, linkages: &[Group], homes: &mut [Regio
             starts[at].any_way = starts[at].any_way.max(strike.min(2.0 * node.horizon.speed));
         }
     }
-    let mut leader: Vec<usize> = (0..linkages.len()).collect();
+    let mut leader: Vec<usize> = (0..linkages.len() + births.len()).collect();
     for (one, two) in meetings(node, &starts, ticks) {
         let (one, two) = (find(&mut leader, starts[one].linkage), find(&mut leader, starts[two].linkage));
         leader[one.max(two)] = one.min(two);
     }
     let mut lowest: BTreeMap<usize, RegionId> = BTreeMap::new();
-    for (i, home) in homes.iter().enumerate() {
+    for (i, home) in homes.iter().chain(makers.iter()).enumerate() {
         let first = lowest.entry(find(&mut leader, i)).or_insert(*home);
         if node.outranks(*home, *first) {
             *first = *home;
         }
     }
-    for (i, home) in homes.iter_mut().enumerate() {
+    for (i, home) in homes.iter_mut().chain(makers).enumerate() {
         *home = lowest[&find(&mut leader, i)];
     }
 }
@@ -73,7 +83,7 @@ fn find(leader: &mut [usize], mut i: usize) -> usize {
     i
 }
 
-fn start_of(node: &Node, linkage: usize, group: &Group, member: &Member) -> Start {
+fn start_of(node: &Node, at: Tick, linkage: usize, group: &Group, member: &Member) -> Start {
     let motion = &member.motion;
     let velocity = motion.velocity.linear;
     let held = group.members.iter().map(|other| {
@@ -88,7 +98,7 @@ fn start_of(node: &Node, linkage: usize, group: &Group, member: &Member) -> Star
     if !node.world.script.is_empty() {
         let named = |body: u32| group.members.iter().any(|member| World::nid(node.era, body) == member.nid);
         for ahead in 1..=node.notice_ticks() {
-            let pushes = node.world.pushes_at(node.now + ahead, node.loaded_at).iter();
+            let pushes = node.world.pushes_at(at + ahead, node.loaded_at).iter();
             let strength = pushes
                 .filter(|push| named(push.body))
                 .map(|push| push.linear.length() + push.angular.length() * member.desc.shape.bounding_radius());
@@ -99,6 +109,16 @@ fn start_of(node: &Node, linkage: usize, group: &Group, member: &Member) -> Star
     // What turns stays in the ball around it.
     let extent = if turns > 0.0 { extent.in_ball(member.desc.shape.bounding_radius()) } else { extent };
     Start { linkage, extent, velocity, any_way: held + pushed, turns }
+}
+
+/// A body that an injection will add. When it begins to move is left open: it may go astray as fast as it will be, and fall.
+fn start_of_unborn(node: &Node, linkage: usize, birth: &PlannedBirth) -> Start {
+    let PlannedBirth { desc, motion, .. } = birth;
+    let turns = desc.shape.turning_speed(motion.pose.rotation, motion.velocity.angular);
+    let any_way = motion.velocity.linear.length().max(node.horizon.gravity * node.horizon.tick_s);
+    let extent = extent_of(desc, &motion.pose);
+    let extent = if turns > 0.0 { extent.in_ball(desc.shape.bounding_radius()) } else { extent };
+    Start { linkage, extent, velocity: Vec3::ZERO, any_way, turns }
 }
 
 /// Pairs of bodies of different groups that may touch within some ticks, by their places in the list.

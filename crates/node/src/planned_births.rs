@@ -26,21 +26,13 @@ impl Node {
     /// Bodies that this server will make within the time of notice.
     pub(crate) fn planned_births(&self) -> Vec<PlannedBirth> {
         let mut planned = self.pending.births();
-        let world = &self.world;
         for ahead in 1..=self.notice_ticks() {
-            let at = self.now + ahead;
-            let age = Tick(at.since(self.loaded_at));
-            for (i, injection) in world.injections.iter().enumerate() {
-                for ordinal in injection.due(age, world.tick_hz) {
-                    let (desc, pose, velocity) = injection.body(world.seed, i, ordinal);
-                    let nid = world.injected_nid(self.era, i, ordinal);
-                    if self.cradle(at).region_at(pose.position) == self.config.region && !self.pending.is_passed_on(nid)
-                    {
-                        let (desc, motion) = (Arc::new(desc.clone()), Motion::new(pose, velocity));
-                        planned.push(PlannedBirth { at, nid, desc, motion, cause: BirthCause::World });
-                    }
-                }
-            }
+            let cradle = self.cradle(self.now + ahead);
+            let makes = |birth: &PlannedBirth| {
+                let maker = cradle.region_at(birth.motion.pose.position);
+                maker == self.config.region && !self.pending.is_passed_on(birth.nid)
+            };
+            planned.extend(self.injected_at(self.now + ahead).filter(makes));
         }
         planned
     }
