@@ -64,6 +64,17 @@ impl Extent {
         }
     }
 
+    /// How far any of it is from the middle at the most, metres.
+    pub fn reach(&self) -> f32 {
+        self.bounds.half().length().min(self.axis.length() + self.radius)
+    }
+
+    /// How far two bodies are apart at least, metres; zero where they may touch.
+    pub fn gap(&self, other: &Extent) -> f32 {
+        let rods = self.axes_apart_squared(other).sqrt() - self.radius - other.radius;
+        self.bounds.gap(&other.bounds).max(rods).max(0.0)
+    }
+
     /// Square of the distance between the straight parts of two rods.
     fn axes_apart_squared(&self, other: &Extent) -> f32 {
         let between = self.bounds.centre() - other.bounds.centre();
@@ -175,5 +186,6 @@ mod tests {
         assert_eq!(one.bounds.gap(&two.bounds), 0.0);
         let apart = 1.2 * std::f32::consts::FRAC_1_SQRT_2 - 0.6;
         assert!(!one.is_within(apart - 0.01, &two) && one.is_within(apart + 0.01, &two));
+        assert!((one.gap(&two) - apart).abs() < 1e-4, "{} instead of {apart}", one.gap(&two));
     }
 }

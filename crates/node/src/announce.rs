@@ -36,6 +36,13 @@ impl Node {
                 wanted.extend(targets.iter().map(|to| (*to, row)));
             }
         }
+        // What may strike a body through others, and those others: only so can a neighbour tell how far an impact runs.
+        let mut followed: BTreeSet<(RegionId, u32)> = BTreeSet::new();
+        for at in 0..wanted.len() {
+            let (to, row) = wanted[at];
+            let strikers = std::iter::successors(scene.striker(row), |row| scene.striker(*row));
+            wanted.extend(strikers.map(|row| (to, row)).take_while(|striker| followed.insert(*striker)));
+        }
         // What lies near bodies that others have outside their regions.
         for aura in &scene.auras {
             let bounds = &aura.extent.bounds;

@@ -187,6 +187,8 @@ pub enum Planted {
     LateTouches,
     /// A body that appears beside bodies of another server is made here all the same.
     BirthsStay,
+    /// Impacts are not followed through the bodies that they run along.
+    ImpactsEndAtOnce,
     /// Pushes of the world's script take neighbours by surprise.
     UnannouncedPushes,
     /// What is too large to move is announced as if it could.

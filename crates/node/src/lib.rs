@@ -29,6 +29,7 @@ mod freight;
 mod game;
 mod grid;
 mod horizon;
+mod impacts;
 mod inbox;
 mod joins;
 mod leg_times;

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::config::Planted;
 use crate::grid::{CELL_M, Grid};
 use crate::horizon::{Horizon, TOUCH_M};
+use crate::impacts::{self, Impacts, Within};
 use crate::node::Node;
 use crate::seam::{Seam, Sleeper};
 use crate::strike::{Striker, Struck, speed_after};
@@ -113,6 +114,8 @@ pub(crate) struct Scene {
     /// Hosts of auras, sorted, each once.
     hosts: Vec<RegionId>,
     linkages: Vec<Linkage>,
+    /// What runs through bodies from further away.
+    impacts: Impacts,
     /// By own row, for those that joints hold.
     linkage_of: BTreeMap<u32, usize>,
     /// True when anything here or known elsewhere sweeps.
@@ -152,7 +155,49 @@ impl Scene {
             asleep: aura.strike.speed + aura.strike.spin == 0.0,
         }));
         self.grid.build(self.rows.iter().map(|row| (row.position, row.speed)));
+        self.follow_impacts(node);
         self.sort(node);
+    }
+
+    /// Finds what impacts may do to bodies until all who must know of it have heard and acted, where anything bounces.
+    fn follow_impacts(&mut self, node: &Node) {
+        let horizon = &node.horizon;
+        let planted = node.config.planted == Some(Planted::ImpactsEndAtOnce);
+        if node.seam.restitution == 0.0 || horizon.fixed_m.is_some() || planted {
+            self.impacts.clear();
+            return;
+        }
+        let ticks = (2 + node.seam.corner_max) * horizon.legs - 1 + u64::from(self.sweeps);
+        let seconds = ticks as f32 * horizon.tick_s;
+        let within =
+            Within { seconds, speed: horizon.speed, gain: horizon.gravity * seconds, largest_m: node.seam.largest_m };
+        let bodies: Vec<impacts::Body> = (0..self.rows.len() as u32).map(|row| self.body_of(node, row)).collect();
+        let linkages: Vec<&[u32]> = self.linkages.iter().map(|linkage| &linkage.rows[..]).collect();
+        self.impacts.follow(&bodies, &self.grid, &linkages, within);
+    }
+
+    /// A row as impacts see it.
+    fn body_of(&self, node: &Node, row: u32) -> impacts::Body {
+        let Row { nid, position, speed, strike, .. } = self.rows[row as usize];
+        let strike = Strike { speed: speed - strike.spin, ..strike };
+        if let Some(aura) = (row as usize).checked_sub(self.own).and_then(|at| self.auras.get(at)) {
+            let velocity = (aura.strike.speed == 0.0).then_some(Vec3::ZERO);
+            return impacts::Body { extent: aura.extent, velocity, strike: aura.strike, linkage: None };
+        }
+        let linkage = self.linkage_of.get(&row).copied();
+        if let Some(sleeper) = node.seam.sleepers.get(&nid) {
+            let (velocity, strike) = ((speed == 0.0).then_some(Vec3::ZERO), Strike { speed, ..sleeper.strike });
+            return impacts::Body { extent: sleeper.extent, velocity, strike, linkage };
+        }
+        let Some(body) = node.physics.view(nid) else {
+            let extent = Extent::boxed(Aabb::around(position, Vec3::ZERO));
+            return impacts::Body { extent, velocity: None, strike, linkage };
+        };
+        // Joints, and pushes that wait, take it elsewhere.
+        let flies = linkage.is_none() && strike.speed <= body.velocity.linear.length();
+        let velocity = flies.then_some(body.velocity.linear);
+        let extent = swung(body.extent(), body.desc.shape.bounding_radius(), strike.spin * node.swing_s());
+        impacts::Body { extent, velocity, strike: Strike { speed: strike.speed, ..strike_of(&body) }, linkage }
     }
 
     /// Makes the rows of own bodies.
@@ -361,6 +406,7 @@ impl Scene {
         let linkage = if self.linkage_of.is_empty() { None } else { self.linkage_of.get(&row).copied() };
         let held = linkage.map_or(0.0, |at| self.speed_around_linkage(node, at));
         let sleeper = if asleep { node.seam.sleepers.get(&nid) } else { None };
+        let held = held.max(self.impacts.speed(row));
         let near = if let Some(sleeper) = sleeper {
             let around = self.speed_around(node, row, sleeper.extent.bounds.half().length(), sleeper.strike).max(held);
             let gain = if around > 0.0 { horizon.gravity } else { 0.0 };
@@ -373,7 +419,7 @@ impl Scene {
             let extent = swung(body.extent(), body.desc.shape.bounding_radius(), strike.spin * node.swing_s());
             Near { extent, speed: around, gain, strike, sweeps: body.sweeps() }
         } else {
-            let around = self.speed_around(node, row, 0.0, strike);
+            let around = self.speed_around(node, row, 0.0, strike).max(held);
             let extent = Extent::boxed(Aabb::around(position, Vec3::ZERO));
             Near { extent, speed: around, gain: horizon.gravity, strike, sweeps: false }
         };
@@ -454,6 +500,11 @@ impl Scene {
     pub(crate) fn speed_at(&self, point: Vec3, range: f32) -> f32 {
         let of = |row: u32| (self.rows[row as usize].position, self.rows[row as usize].speed);
         self.grid.speed_within(point, range.max(CELL_M), 0.0, 1.0, of)
+    }
+
+    /// The own row whose impact may run to a row.
+    pub(crate) fn striker(&self, row: u32) -> Option<u32> {
+        self.impacts.striker(row).filter(|by| (*by as usize) < self.own)
     }
 
     /// The room around what others have deep inside.

@@ -116,6 +116,7 @@ fn noticed_by(planted: Planted) -> &'static [&'static str] {
         }
         // Comparisons with one server find these.
         Planted::BirthsStay
+        | Planted::ImpactsEndAtOnce
         | Planted::UnannouncedPushes
         | Planted::NoAnchors
         | Planted::SleepersTossed

@@ -177,9 +177,11 @@ mod tests {
 
     #[test]
     fn each_rule_of_the_aura_policy_is_needed() {
-        for (name, planted) in
-            [("birth-beside-guests", Planted::BirthsStay), ("pile-above-the-limit", Planted::NoAnchors)]
-        {
+        for (name, planted) in [
+            ("birth-beside-guests", Planted::BirthsStay),
+            ("pile-above-the-limit", Planted::NoAnchors),
+            ("row-of-balls", Planted::ImpactsEndAtOnce),
+        ] {
             assert_eq!(wrong(name, None, 1..=6), 0, "{name}");
             assert!(wrong(name, Some(planted), 1..=40) > 0, "{name} without its rule");
         }
