@@ -21,7 +21,8 @@ pub(crate) fn present(root: &Path) -> bool {
     root.join("web/package.json").is_file()
 }
 
-/// Installs the packages if the lock file changed and builds the viewer if a source is newer than the last build.
+/// Installs exactly the packages of the lock file if that changed, and builds the viewer if a source is newer than the last
+/// build.
 pub(crate) fn prepare(root: &Path) -> Result<(), String> {
     if !present(root) {
         return Err("web/package.json is missing".to_string());
@@ -32,8 +33,8 @@ pub(crate) fn prepare(root: &Path) -> Result<(), String> {
     // The stamp is a copy of the lock file that was installed.
     let stamp = web.join("node_modules/.installed-lock");
     if fs::read(&stamp).ok().as_ref() != Some(&lock) {
-        println!("installing the packages of web/ (npm install)");
-        process::run(npm(root).args(["install", "--no-audit", "--no-fund"]))?;
+        println!("installing the packages of web/ (npm ci)");
+        process::run(npm(root).args(["ci", "--no-audit", "--no-fund"]))?;
         let written = fs::create_dir_all(web.join("node_modules")).and_then(|()| fs::write(&stamp, &lock));
         written.map_err(|error| format!("{}: {error}", stamp.display()))?;
     }
