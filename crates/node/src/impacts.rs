@@ -8,8 +8,6 @@
 //! `(1 + e) M / (M + m)` of the striker's speed, with the masses of both and the restitution. Along any round of strikes that
 //! comes back to where it began the product of these shares is at most 1, so nothing is stirred up by going to and fro. What
 //! a body keeps of its own motion besides is not counted: one strike from nearby is, elsewhere.
-//!
-//! Where nothing bounces, equal bodies hand on half of the speed, so nothing is followed there.
 
 use nimbus_model::{Extent, Vec3};
 use nimbus_wire::Strike;
@@ -35,6 +33,17 @@ pub(crate) struct Body {
     pub(crate) strike: Strike,
     /// What joints hold together has the same number and moves as one.
     pub(crate) linkage: Option<usize>,
+}
+
+impl Body {
+    /// How far it may be from where its velocity takes it after so many seconds, metres.
+    fn astray(&self, impact: Impact, at: f32) -> f32 {
+        match (self.velocity, impact.struck) {
+            (None, _) => at * impact.speed,
+            (Some(_), Some((_, since_us))) => (at - since_us as f32 * 1e-6).max(0.0) * impact.speed,
+            (Some(_), None) => 0.0,
+        }
+    }
 }
 
 /// How far ahead impacts are followed.
@@ -99,7 +108,9 @@ impl Impacts {
             let (impacts, due) = (&mut self.impacts, &mut self.due);
             grid.for_each_in(&by.extent.bounds.grown(range), |other| {
                 let (body, known) = (bodies[other as usize], impacts[other as usize]);
-                if other == row {
+                let closing = impact.speed + known.speed + within.gain;
+                let far = TOUCH_M + closing * left + at * (by.strike.speed + known.speed);
+                if other == row || by.extent.bounds.gap(&body.extent.bounds) > far {
                     return;
                 }
                 let flies = if impact.struck.is_none() { by.velocity } else { None };
@@ -108,7 +119,8 @@ impl Impacts {
                     Some((flies, aims)) => meeting(&by.extent, &body.extent, flies - aims, within.gain, left),
                     None => {
                         let moved = |body: &Body| body.extent.moved(body.velocity.unwrap_or(Vec3::ZERO) * at);
-                        let gap = (moved(&by).gap(&moved(&body)) - TOUCH_M).max(0.0);
+                        let astray = by.astray(impact, at) + body.astray(known, at);
+                        let gap = (moved(&by).gap(&moved(&body)) - TOUCH_M - astray).max(0.0);
                         let is_struck = known.struck.is_some_and(|(_, since)| since <= at_us);
                         let meets = if is_struck { known.speed } else { body.strike.speed };
                         let wait = gap / (impact.speed + meets + within.gain).max(f32::MIN_POSITIVE);
@@ -116,7 +128,9 @@ impl Impacts {
                     }
                 };
                 let Some(wait) = wait else { return };
-                let after = handed_on(body.strike, impact.speed, by.strike).min(within.speed);
+                // Its own spin strikes once: what it strikes after it was struck itself is counted with that strike.
+                let spin = if impact.struck.is_none() { by.strike.spin } else { 0.0 };
+                let after = handed_on(body.strike, impact.speed, spin, by.strike).min(within.speed);
                 let held = body.linkage.map_or(&[][..], |at| linkages[at]);
                 for &other in [other].iter().chain(held) {
                     let (known, then) = (&mut impacts[other as usize], at_us.saturating_add((wait * 1e6) as u32));
@@ -165,12 +179,13 @@ fn meeting(one: &Extent, two: &Extent, velocity: Vec3, gain: f32, seconds: f32) 
     (at <= seconds).then_some(at)
 }
 
-/// Greatest speed that a body at rest takes from another one, whose centre moves at `speed`. What is pushed for longer may
-/// become faster: that counts where bodies are near.
-fn handed_on(own: Strike, speed: f32, by: Strike) -> f32 {
+/// Greatest speed that a body at rest takes from another one, whose centre moves at `speed` and whose surface at `spin`
+/// besides. What is pushed for longer may become faster: that counts where bodies are near.
+fn handed_on(own: Strike, speed: f32, spin: f32, by: Strike) -> f32 {
     let still = Struck { speed: 0.0, mass: own.mass, restitution: own.restitution };
-    speed_after(still, Striker { speed, mass: by.mass, restitution: by.restitution })
-        + speed_after(still, Striker { speed: by.spin, mass: by.spin_mass, restitution: by.restitution })
+    let restitution = by.restitution;
+    speed_after(still, Striker { speed, mass: by.mass, restitution })
+        + speed_after(still, Striker { speed: spin, mass: by.spin_mass, restitution })
 }
 
 #[cfg(test)]

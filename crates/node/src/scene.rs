@@ -26,6 +26,10 @@ const CALM_SPIN_M_S: f32 = 0.05;
 /// A cluster that comes this close to what was left out has it looked at again, with everything. Metres.
 const MARGIN_M: f32 = 6.0;
 
+/// Impacts are followed where a coefficient of restitution is above this. Below, a strike between equals hands on three
+/// quarters of the speed at most, and little is left of it beyond what counts as near.
+const FOLLOWED_ABOVE: f32 = 0.5;
+
 /// Where nothing is faster than this, m/s, nobody looks closer at who is near whom.
 const CALM_M_S: f32 = 0.5;
 
@@ -159,15 +163,15 @@ impl Scene {
         self.sort(node);
     }
 
-    /// Finds what impacts may do to bodies until all who must know of it have heard and acted, where anything bounces.
+    /// Finds what impacts may do to bodies until all who must know of it have heard and acted, where anything bounces well.
     fn follow_impacts(&mut self, node: &Node) {
         let horizon = &node.horizon;
         let planted = node.config.planted == Some(Planted::ImpactsEndAtOnce);
-        if node.seam.restitution == 0.0 || horizon.fixed_m.is_some() || planted {
+        if node.seam.restitution <= FOLLOWED_ABOVE || horizon.fixed_m.is_some() || planted {
             self.impacts.clear();
             return;
         }
-        let ticks = (2 + node.seam.corner_max) * horizon.legs - 1 + u64::from(self.sweeps);
+        let ticks = horizon.legs + horizon.look_ahead() + u64::from(self.sweeps);
         let seconds = ticks as f32 * horizon.tick_s;
         let within =
             Within { seconds, speed: horizon.speed, gain: horizon.gravity * seconds, largest_m: node.seam.largest_m };
@@ -404,22 +408,22 @@ impl Scene {
         let Row { nid, asleep, position, speed, strike, .. } = self.rows[row as usize];
         let horizon = &node.horizon;
         let linkage = if self.linkage_of.is_empty() { None } else { self.linkage_of.get(&row).copied() };
-        let held = linkage.map_or(0.0, |at| self.speed_around_linkage(node, at));
+        let handed_on = linkage.map_or(0.0, |at| self.speed_around_linkage(node, at)).max(self.impacts.speed(row));
         let sleeper = if asleep { node.seam.sleepers.get(&nid) } else { None };
-        let held = held.max(self.impacts.speed(row));
         let near = if let Some(sleeper) = sleeper {
-            let around = self.speed_around(node, row, sleeper.extent.bounds.half().length(), sleeper.strike).max(held);
+            let around =
+                self.speed_around(node, row, sleeper.extent.bounds.half().length(), sleeper.strike).max(handed_on);
             let gain = if around > 0.0 { horizon.gravity } else { 0.0 };
             Near { extent: sleeper.extent, speed: around, gain, strike, sweeps: sleeper.sweeps }
         } else if let Some(body) = node.physics.view(nid) {
             let strike = strike_of(&body);
-            let around = self.speed_around(node, row, body.desc.shape.bounding_radius(), strike).max(held);
+            let around = self.speed_around(node, row, body.desc.shape.bounding_radius(), strike).max(handed_on);
             let drive = linkage.map_or(body.drive(), |at| self.linkages[at].gain);
             let gain = horizon.gravity * body.desc.gravity_scale.abs() + drive;
             let extent = swung(body.extent(), body.desc.shape.bounding_radius(), strike.spin * node.swing_s());
             Near { extent, speed: around, gain, strike, sweeps: body.sweeps() }
         } else {
-            let around = self.speed_around(node, row, 0.0, strike).max(held);
+            let around = self.speed_around(node, row, 0.0, strike).max(handed_on);
             let extent = Extent::boxed(Aabb::around(position, Vec3::ZERO));
             Near { extent, speed: around, gain: horizon.gravity, strike, sweeps: false }
         };
