@@ -128,7 +128,17 @@ impl UniverseConfig {
                 nimbus_scenes::build(&self.scene, &params).map_err(|error| UniverseError::Scene(error.to_string()))?
             }
         };
-        if self.narrow { narrowed(world, &self.aura) } else { Ok(world) }
+        if self.narrow { narrowed(world, &self.judged_by()) } else { Ok(world) }
+    }
+
+    /// Whether regions have backups: asked for, or needed by what goes wrong.
+    pub(crate) fn has_backups(&self) -> bool {
+        self.durable || self.faults.need_backups() || self.control.is_some()
+    }
+
+    /// How servers judge: where there are backups, the commit leg counts.
+    pub(crate) fn judged_by(&self) -> AuraConfig {
+        self.aura.with_commits(self.has_backups())
     }
 }
 

@@ -44,6 +44,8 @@ fn scaled(layout: &Layout, factor: f32) -> Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::UniverseConfig;
+    use crate::universe::Universe;
     use nimbus_scenes::SceneParams;
 
     #[test]
@@ -62,6 +64,16 @@ mod tests {
                 "{servers}: {} of {before}",
                 map.narrowest()
             );
+        }
+    }
+
+    #[test]
+    fn narrow_regions_leave_room_for_the_commit_leg_where_there_are_backups() {
+        for (servers, durable) in [(2, true), (9, true), (25, true), (25, false)] {
+            let mut config = UniverseConfig::new("crossing", servers, 1, 1);
+            (config.narrow, config.durable, config.scale) = (true, durable, 0.4);
+            let made = Universe::new(config).map(|universe| universe.map().narrowest());
+            assert!(made.as_ref().is_ok_and(|narrowest| *narrowest < 8.0), "{servers}: {made:?}");
         }
     }
 }

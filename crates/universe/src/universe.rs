@@ -114,8 +114,7 @@ impl Universe {
         if let Some(over) = world.over_budget() {
             return Err(UniverseError::Usage(format!("the world `{}` is beyond its budget: {over}", world.name)));
         }
-        let durable = config.durable || config.faults.need_backups() || config.control.is_some();
-        let aura = config.aura.with_commits(durable);
+        let (durable, aura) = (config.has_backups(), config.judged_by());
         if let Some(problem) = Horizon::layout_problem(&world, &aura, &map).filter(|_| config.policy == Policy::Aura) {
             return Err(UniverseError::Layout(problem));
         }
