@@ -28,7 +28,10 @@ test("a picked body keeps its id across servers, and can be removed", async ({ p
       return nimbus.screen(highest) ?? [0, 0];
     });
     const size = page.viewportSize() ?? { width: 0, height: 0 };
+    // Panels must not be in the way of the click.
+    await page.keyboard.press("p");
     await page.mouse.click(x * size.width, y * size.height);
+    await page.keyboard.press("p");
     const card = page.locator("#inspect");
     await expect(card).toBeVisible();
     const nid = (await page.locator("#inspect-nid").textContent()) ?? "";

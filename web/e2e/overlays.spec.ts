@@ -46,13 +46,25 @@ test("overlays come when switched on, go when switched off, and are remembered",
 test("a breach is named with factor, value, limit and body, and leads to the body and its history", async ({ page }) => {
   const mock = await startMock({ bodies: 60, scene: "carousel" });
   try {
+    // Line, list and the card of the body have room beside each other.
+    await page.setViewportSize({ width: 1100, height: 760 });
     await page.goto(`${mock.url}?render=off`);
     await expect.poll(() => page.evaluate(() => nimbus.bodies())).toBe(60);
-    await expect(page.locator("#breaches")).toBeHidden();
+    const line = page.locator("#breach-line");
+    const list = page.locator("#breaches");
+    await expect(line).toBeHidden();
+    await expect(list).toBeHidden();
     const nid = await page.evaluate(() => nimbus.nid(nimbus.slots()[7]) ?? "");
     mock.breach({ region: 2, factor: "latency", value: 31.5, limit: 16, bodies: [nid] });
-    await expect(page.locator(".toast.bad")).toContainText(`latency 31.5 > 16 ms, body ${nid}`);
-    const list = page.locator("#breaches");
+    // One quiet line, until somebody asks.
+    await expect(line).toHaveText("latency 31.5 > 16 ms · 1 breach in the last minute");
+    await expect(list).toBeHidden();
+    await expect(page.locator(".toast")).toHaveCount(0);
+    const place = await line.boundingBox();
+    await line.click();
+    await expect(line).toHaveAttribute("aria-expanded", "true");
+    await expect(page.locator("#overlay-breaches")).toHaveAttribute("aria-pressed", "true");
+    expect(await line.boundingBox()).toEqual(place);
     await expect(list).toContainText("latency 31.5 > 16 ms");
     await expect(list).toContainText("Server 2");
 
@@ -65,6 +77,11 @@ test("a breach is named with factor, value, limit and body, and leads to the bod
 
     await page.keyboard.press("5");
     await expect(list).toBeHidden();
+    await page.keyboard.press("5");
+    await expect(list).toBeVisible();
+    await page.evaluate(() => nimbus.send({ type: "reset" }));
+    await expect(list).toBeHidden();
+    await expect(line).toBeHidden();
   } finally {
     await mock.close();
   }

@@ -34,6 +34,9 @@ test("the time-line shows hand-overs and breaches, tells them, and leads to thei
     await expect.poll(() => page.evaluate(() => nimbus.paused && nimbus.tick() === nimbus.head())).toBe(true);
     await expect(page.locator("#timeline-strip")).toHaveAttribute("aria-label", /\d+ hand-overs and 1 breaches/);
 
+    // The strip marks breaches for those who asked for them.
+    await page.keyboard.press("5");
+    await expect(page.locator("#breaches")).toBeVisible();
     const broken = await hover(page, /⚠ latency 31\.5 > 16 ms, Server 2, tick \d+, body /);
     await page.mouse.click(broken.x, broken.top);
     await expect(page.locator("#inspect-nid")).toHaveText(nid);

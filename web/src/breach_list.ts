@@ -1,12 +1,19 @@
-/** The list of broken promises: what was exceeded, by how much, on which server, for which bodies. A click looks there. */
+/** The list of broken promises by factor and server: the latest, how many, for which bodies. A click looks there. */
 
+import type { BreachGroup } from "./breach_tally";
+import { breachText } from "./breach_words";
 import { element } from "./panel";
-import type { Breach } from "@nimbus/client";
-import { breachText } from "./seams";
 import { swatch } from "./swatch";
 
 /** Rows shown; the rest is a number. */
-const ROWS_MAX = 4;
+const ROWS_MAX = 6;
+
+export interface BreachListState {
+  /** The latest first. */
+  groups: BreachGroup[];
+  tick: number;
+  tickHz: number;
+}
 
 export class BreachList {
   private shown = "";
@@ -16,33 +23,34 @@ export class BreachList {
     private readonly pick: (nid: string) => void,
   ) {}
 
-  show(on: boolean, breaches: Breach[], total: number, tick: number, tickHz: number): void {
+  show(on: boolean, { groups, tick, tickHz }: BreachListState): void {
     const card = element("breaches");
-    card.hidden = !on || breaches.length === 0;
+    card.hidden = !on || groups.length === 0;
     if (card.hidden) return;
-    const latest = breaches.slice(-ROWS_MAX).reverse();
-    const ages = latest.map((breach) => Math.max(0, Math.round((tick - breach.tick) / tickHz)));
-    const state = JSON.stringify([latest, ages, total]);
+    const latest = groups.slice(0, ROWS_MAX);
+    const ages = latest.map((group) => Math.max(0, Math.round((tick - group.latest.tick) / tickHz)));
+    const state = JSON.stringify([latest, ages, groups.length]);
     if (state === this.shown) return;
     this.shown = state;
-    element("breaches-total").textContent = `${total} in all`;
-    element("breaches-rows").replaceChildren(...latest.map((breach, i) => this.row(breach, ages[i])));
+    const more = groups.length - latest.length;
+    element("breaches-more").textContent = more > 0 ? `and ${more} more kinds or servers` : "";
+    element("breaches-rows").replaceChildren(...latest.map((group, i) => this.row(group, ages[i])));
   }
 
-  private row(breach: Breach, age: number): HTMLElement {
+  private row({ latest, count }: BreachGroup, age: number): HTMLElement {
     const row = document.createElement("li");
     const words = document.createElement("b");
-    words.textContent = breachText(breach);
+    words.textContent = count > 1 ? `${breachText(latest)} ×${count}` : breachText(latest);
     const detail = document.createElement("small");
     const ago = age === 0 ? "now" : `${age} s ago`;
-    detail.textContent = `${this.regionName(breach.region)}, ${ago}`;
-    row.append(swatch(breach.region), words, detail);
-    if (breach.bodies.length > 0) {
-      const [first, ...more] = breach.bodies;
+    detail.textContent = `${this.regionName(latest.region)}, ${ago}`;
+    row.append(swatch(latest.region), words, detail);
+    if (latest.bodies.length > 0) {
+      const [first, ...more] = latest.bodies;
       const link = document.createElement("button");
       link.type = "button";
       link.textContent = more.length > 0 ? `body ${first} + ${more.length}` : `body ${first}`;
-      link.title = breach.bodies.join(", ");
+      link.title = latest.bodies.join(", ");
       link.onclick = () => this.pick(first);
       row.append(link);
     }

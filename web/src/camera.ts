@@ -1,20 +1,17 @@
 /**
- * The eye: orbits around a point, or flies with held keys and the mouse. Frames an extent or follows a place on request,
+ * The eye: orbits around a point, or flies with held keys and the mouse. Frames a box or follows a place on request,
  * and leaves the camera alone once a person has moved it.
  */
 
-import { type Box3, PerspectiveCamera, Vector3 } from "three";
+import { type Box3, PerspectiveCamera, Vector2, Vector3 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
+import { framingOf, type Insets, NO_INSETS, type Viewport, viewShift } from "./framing";
 import { type Motion, motionOf } from "./keys";
 
 export type CameraMode = "orbit" | "fly";
 
 /** Radians per pixel when looking around in fly mode. */
 const LOOK = 0.0032;
-/** Where the first look comes from: the front, a little from above and from the side. */
-const VIEW_FROM = new Vector3(0.42, 0.5, 0.9);
-/** Share of the view that a framed extent may fill; the rest is for panels and air. */
-const FILL = 0.9;
 /** How quickly the camera glides, per second. */
 const GLIDE = 5;
 /** How much faster flying is with Shift. */
@@ -29,7 +26,16 @@ export class CameraRig {
   /** Told when the mode changes, whoever changed it. */
   modeChanged: (mode: CameraMode) => void = () => {};
   private readonly held = new Set<Motion>();
-  private goal: { target: Vector3; position: Vector3 } | null = null;
+  /** What panels cover of a view. */
+  insetsOf: (viewport: Viewport) => Insets = () => NO_INSETS;
+  /** How far from its target the camera was put by the last framing, metres. */
+  distance = 0;
+  private goal: { target: Vector3; position: Vector3; shift: Vector2 } | null = null;
+  /** What was framed last, for when the view gets another size. */
+  private framed: Box3 | null = null;
+  private viewport: Viewport = { width: 1, height: 1 };
+  /** By how much the picture is shifted beside the panels, pixels. */
+  private readonly shift = new Vector2();
   /** The place that is followed, and how near to come; null once it is as near or a person chose a distance. */
   private followed: { place: Vector3; distance: number | null } | null = null;
   private isHeld = false;
@@ -44,7 +50,7 @@ export class CameraRig {
     this.orbit.dampingFactor = 0.12;
     this.orbit.maxPolarAngle = Math.PI * 0.55;
     this.orbit.minDistance = 1;
-    this.orbit.maxDistance = 2500;
+    this.orbit.maxDistance = 5000;
     this.orbit.addEventListener("start", () => this.touched());
     element.addEventListener("wheel", (event) => this.onWheel(event), { passive: true });
     element.addEventListener("pointerdown", (event) => this.onDown(event));
@@ -58,37 +64,18 @@ export class CameraRig {
     this.camera.position.set(20, 14, 26);
   }
 
-  /** Places the camera so that the extent fills the view, at once or gliding there. */
-  frame(extent: Box3, gliding = false): void {
-    const centre = extent.getCenter(new Vector3());
-    // Tall scenes are looked at below their middle: things fall down.
-    centre.y = extent.min.y + (extent.max.y - extent.min.y) * 0.42;
-    const back = VIEW_FROM.clone().normalize();
-    const right = new Vector3().crossVectors(this.camera.up, back).normalize();
-    const up = new Vector3().crossVectors(back, right);
-    const halfHeight = Math.tan((this.camera.fov * Math.PI) / 360) * FILL;
-    const halfWidth = halfHeight * this.camera.aspect;
-    let distance = 4;
-    const corner = new Vector3();
-    for (let i = 0; i < 8; i++) {
-      corner.set(
-        (i & 1 ? extent.max : extent.min).x,
-        (i & 2 ? extent.max : extent.min).y,
-        (i & 4 ? extent.max : extent.min).z,
-      );
-      corner.sub(centre);
-      const nearer = corner.dot(back);
-      distance = Math.max(
-        distance,
-        Math.abs(corner.dot(right)) / halfWidth + nearer,
-        Math.abs(corner.dot(up)) / halfHeight + nearer,
-      );
-    }
+  /** Places the camera so that the box fills the part of the view beside the panels, at once or gliding there. */
+  frame(bounds: Box3, gliding = false): void {
+    const insets = this.insetsOf(this.viewport);
+    const { position, target, distance } = framingOf(bounds, this.camera.fov, this.viewport, insets);
     if (this.mode === "fly") this.toggleMode();
     this.followed = null;
-    this.goal = { target: centre, position: centre.clone().addScaledVector(back, distance) };
-    if (!gliding) this.approach(1);
+    this.framed = bounds.clone();
+    const { x, y } = viewShift(this.viewport, insets);
+    this.goal = { target, position, shift: new Vector2(x, y) };
+    this.distance = distance;
     this.camera.far = Math.max(2000, distance * 12);
+    if (!gliding) this.approach(1);
     this.camera.updateProjectionMatrix();
     this.speed = Math.max(6, distance * 0.35);
     this.moved = false;
@@ -152,10 +139,14 @@ export class CameraRig {
     return this.camera.getWorldDirection(new Vector3());
   }
 
-  /** The view is `width` by `height` pixels, of which panels cover `right` and `below` at two sides. */
-  resize(width: number, height: number, right: number, below: number): void {
-    this.camera.aspect = width / height;
-    this.camera.setViewOffset(width, height, right / 2, below / 2, width, height);
+  /** The view has this size now, pixels. What was framed and not moved since is framed again. */
+  resize(viewport: Viewport): void {
+    this.viewport = viewport;
+    this.camera.aspect = viewport.width / viewport.height;
+    const { x, y } = viewShift(viewport, this.insetsOf(viewport));
+    this.shift.set(x, y);
+    this.applyShift();
+    if (this.framed && !this.moved && this.mode === "orbit" && !this.followed) this.frame(this.framed);
   }
 
   /** A key went down or up; true when flying uses it. */
@@ -207,7 +198,18 @@ export class CameraRig {
     if (!this.goal) return;
     this.camera.position.lerp(this.goal.position, share);
     this.orbit.target.lerp(this.goal.target, share);
-    if (this.camera.position.distanceTo(this.goal.position) < 0.01) this.goal = null;
+    if (!this.shift.equals(this.goal.shift)) {
+      this.shift.lerp(this.goal.shift, share);
+      if (this.shift.distanceTo(this.goal.shift) < 0.5) this.shift.copy(this.goal.shift);
+      this.applyShift();
+    }
+    const isThere = this.camera.position.distanceTo(this.goal.position) < 0.01;
+    if (isThere && this.shift.equals(this.goal.shift)) this.goal = null;
+  }
+
+  private applyShift(): void {
+    const { width, height } = this.viewport;
+    this.camera.setViewOffset(width, height, this.shift.x, this.shift.y, width, height);
   }
 
   /** Brings the followed place to the middle of the view, and nearer if it is still too far away. */

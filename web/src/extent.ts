@@ -1,9 +1,10 @@
 /**
  * The part of a world worth looking at: where the bodies are, and the furniture among them, but not a ground that goes
- * on for a kilometre. The camera frames it and region boundaries are drawn within it.
+ * on for a kilometre. Region boundaries are drawn within it; the camera frames the bodies in it.
  */
 
 import { Box3, Vector3 } from "three";
+import { bodyBounds } from "./body_bounds";
 
 /** Share of the outermost bodies left out at each end of each axis: a stray must not spoil the picture. */
 const STRAY_SHARE = 0.01;
@@ -54,36 +55,48 @@ export function interestingExtent(positions: Float32Array, statics: Box3[]): Box
 }
 
 /** A look at more than this shows bodies as dots; the first look is then at a part, metres. */
-const LOOK_WIDTH_MAX = 160;
+const LOOK_WIDTH_MAX = 400;
 /** Width of the part that is looked at in a world too wide to see at once, metres. */
-const FOCUS_WIDTH = 72;
+const FOCUS_WIDTH = 160;
 
-/** What to look at first: the whole extent, or in a wide world the part of it with the most bodies. */
-export function focusOf(positions: Float32Array, extent: Box3): Box3 {
-  const bodies = Math.floor(positions.length / 3);
-  if (width(extent) <= LOOK_WIDTH_MAX || bodies === 0) return extent;
+/**
+ * What to look at first: the bodies, or in a wide world those of the part that has the most. Null without bodies: the
+ * ground is then all there is.
+ */
+export function focusOf(positions: Float32Array, radii?: Float32Array): Box3 | null {
+  const whole = bodyBounds(positions, radii);
+  if (!whole || width(whole) <= LOOK_WIDTH_MAX) return whole;
+  const { x, z } = crowdOf(positions);
+  const near: number[] = [];
+  for (let i = 0; i * 3 + 2 < positions.length; i++) {
+    const aside = Math.max(Math.abs(positions[i * 3] - x), Math.abs(positions[i * 3 + 2] - z));
+    if (aside <= FOCUS_WIDTH / 2) near.push(i);
+  }
+  const places = Float32Array.from(near.flatMap((i) => [...positions.subarray(i * 3, i * 3 + 3)]));
+  return bodyBounds(places, radii && Float32Array.from(near, (i) => radii[i])) ?? whole;
+}
+
+/** The middle of the part of `FOCUS_WIDTH` with the most bodies, the one nearest to the origin if there are several. */
+function crowdOf(positions: Float32Array): { x: number; z: number } {
   // Cells of half the focus, counted as blocks of two by two, so that a crowd on a cell's border is not cut in half.
   const cell = FOCUS_WIDTH / 2;
   const counts = new Map<string, number>();
   let best = { count: 0, x: 0, z: 0, away: Infinity };
-  for (let i = 0; i < bodies; i++) {
-    const cx = Math.round(positions[i * 3] / cell);
-    const cz = Math.round(positions[i * 3 + 2] / cell);
+  for (let i = 0; i * 3 + 2 < positions.length; i++) {
+    const cx = Math.floor(positions[i * 3] / cell);
+    const cz = Math.floor(positions[i * 3 + 2] / cell);
+    if (!Number.isFinite(cx + cz)) continue;
     for (const x of [cx, cx + 1]) {
       for (const z of [cz, cz + 1]) {
         const key = `${x} ${z}`;
         const count = (counts.get(key) ?? 0) + 1;
         counts.set(key, count);
-        const away = Math.hypot(x - 0.5, z - 0.5);
+        const away = Math.hypot(x, z);
         if (count > best.count || (count === best.count && away < best.away)) best = { count, x, z, away };
       }
     }
   }
-  const centre = new Vector3((best.x - 0.5) * cell, 0, (best.z - 0.5) * cell);
-  const focus = new Box3().setFromCenterAndSize(centre, new Vector3(FOCUS_WIDTH, 0, FOCUS_WIDTH));
-  focus.min.y = extent.min.y;
-  focus.max.y = Math.min(extent.max.y, extent.min.y + FOCUS_WIDTH / 2);
-  return focus;
+  return { x: best.x * cell, z: best.z * cell };
 }
 
 /** The greater of the horizontal extents, metres. */

@@ -14,6 +14,7 @@ import {
   Tickets,
 } from "@nimbus/client";
 import { Vector3 } from "three";
+import { BreachLine } from "./breach_line";
 import { BreachList } from "./breach_list";
 import { CameraRig } from "./camera";
 import { Controls } from "./controls";
@@ -23,12 +24,13 @@ import { Inspector } from "./inspect";
 import { keyOf } from "./keys";
 import { LinkPanel } from "./link_panel";
 import { BUDGET_KBIT, LowBandwidth, viewOf } from "./low_bandwidth";
-import { Overlays, wantedOf } from "./overlays";
+import { OpeningLook } from "./opening_look";
+import { type OverlayId, Overlays, wantedOf } from "./overlays";
 import { element, Panel } from "./panel";
+import { panelInsets, rectOf } from "./panel_insets";
 import { Probe } from "./probe";
 import { Recorder } from "./recorder";
 import { SceneCard } from "./scene_card";
-import { breachText } from "./seams";
 import { type Quality, Stage } from "./stage";
 import { dress } from "./swatch";
 import { installHooks } from "./test_hooks";
@@ -40,16 +42,8 @@ import { Tools } from "./tools";
 import { Traffic } from "./traffic";
 import { World } from "./world";
 
-/** While nobody has touched the camera, it follows the extent for this long after a world was loaded, ms. */
-const FOLLOW_MS = 6000;
-/** In the first moments after loading it jumps; later it glides, ms. */
-const SETTLE_MS = 700;
-
 /** How often the figures of the link are taken, ms. */
 const LINK_MS = 500;
-
-/** Breaches often come in swarms; a toast at most this often, ms. The list has them all. */
-const BREACH_TOAST_MS = 5000;
 
 const query = new URLSearchParams(location.search);
 const canvas = element<HTMLCanvasElement>("view");
@@ -57,17 +51,18 @@ const world = new World();
 const rig = new CameraRig(canvas);
 const panel = new Panel((server) => send({ type: "kill", server }));
 const toasts = new Toasts(element("toasts"));
+const panels = { left: element("left"), right: element("panel"), foot: element("foot") };
 const stage = query.get("render") === "off" ? null : makeStage();
 const traffic = new Traffic(performance.now());
 const roundTrip = new RoundTrip();
 const linkPanel = new LinkPanel();
 const lowBandwidth = new LowBandwidth(query.get("bandwidth") === "low");
 const clock = { paused: false, speed: 1 };
-let loadedAt = 0;
-let lookedAt = world.focus;
+const opening = new OpeningLook();
+/** What the camera was put to last: the part to look at first, or in a wide world all of it. */
+let lookedAt: "focus" | "whole" = "focus";
 let fps = 60;
 let frames = 0;
-let breachToldAt = -Infinity;
 let wanted: OverlayName[] = [];
 /** The number of the command that asked for them last. */
 let subscription = -1;
@@ -134,9 +129,9 @@ const controls = new Controls(
     frame: () => {
       follow.stop();
       // Pressed again, it shows all of a world too wide to see at once.
-      const wide = !rig.moved && lookedAt !== world.extent;
-      lookedAt = wide ? world.extent : world.focus;
-      rig.frame(lookedAt, true);
+      lookedAt = !rig.moved && lookedAt === "focus" ? "whole" : "focus";
+      world.measureNow();
+      look(true);
     },
     toggleOverlay: (id) => overlays.toggle(id),
     tool: (name) => tools.choose(name),
@@ -154,12 +149,18 @@ const controls = new Controls(
 );
 rig.modeChanged = (mode) => controls.setMode(mode);
 
+world.seamsView.camera = rig.camera;
+// Without a picture nothing is beside the panels.
+if (stage) {
+  const { left, right, foot } = panels;
+  rig.insetsOf = (viewport) =>
+    panelInsets(viewport, { left: rectOf(left), right: rectOf(right), foot: rectOf(foot) });
+}
 const overlays = new Overlays((on) => {
   world.regionsView.group.visible = on.has("regions");
   world.seams.choose(on);
   world.seamsView.choose(on);
-  wanted = wantedOf(on);
-  subscribe();
+  subscribe(on);
 });
 const inspector = new Inspector(world, rig.camera, send, ask, () => rig.direction());
 const preview = new ToolPreview();
@@ -189,6 +190,7 @@ const follow = new Follow(
 );
 inspector.changed = () => follow.stop();
 element("inspect-follow").onclick = () => toggleFollow();
+const breachLine = new BreachLine(() => overlays.toggle("breaches"));
 const breachList = new BreachList((region) => world.regionName(region), (nid) => pickFirst([nid]));
 const timelineView = new TimelineView(world.timeline, (region) => world.regionName(region), pickFirst);
 const recorder = new Recorder(canvas, element<HTMLButtonElement>("record"), stage !== null, () => hooks.sceneName, (text, bad) =>
@@ -208,13 +210,11 @@ setInterval(() => {
   tools.refresh();
   showScene();
   showFollowed();
-  timelineView.show(world.tick());
   const { seams } = world;
   overlays.count("auras", seams.auraCount);
   overlays.count("clusters", seams.clusters.length);
   overlays.count("in-transit", seams.transits.size);
-  overlays.count("breaches", seams.breachesTotal);
-  breachList.show(overlays.has("breaches"), seams.breaches, seams.breachesTotal, world.tick(), world.tickHz);
+  showBreaches(performance.now());
 }, 250);
 setInterval(() => {
   const now = performance.now();
@@ -241,22 +241,33 @@ function frame(): void {
   if (passed > 0) fps += (1000 / passed - fps) * Math.min(1, passed / 500);
   world.frame(now);
   follow.frame();
-  if (world.extentChanged) {
-    world.extentChanged = false;
+  const wish = opening.frame(now, world.replicas.count, world.extentChanged, rig.moved);
+  if (wish !== "none") {
+    lookedAt = "focus";
+    look(wish === "glide");
+  } else if (world.extentChanged) {
     stage?.fit(world.extent, world.focus);
-    if (!rig.moved && now - loadedAt < FOLLOW_MS) rig.frame((lookedAt = world.focus), now - loadedAt > SETTLE_MS);
   }
+  world.extentChanged = false;
   rig.update(passed / 1000);
   if (connection.state.kind === "live") watch(now);
   stage?.draw();
   stage?.adapt(fps, now);
 }
 
+/** Brings the camera to what is to be looked at, and light and fog with it. */
+function look(gliding: boolean): void {
+  rig.frame(world[lookedAt], gliding);
+  stage?.fit(world.extent, world[lookedAt]);
+}
+
 function show(message: Inbound): void {
   switch (message.type) {
     case "welcome":
       role = message.role ?? "";
-      subscribe();
+      // Another gateway may count otherwise.
+      world.seams.breachTally.forgetTotal();
+      subscribe(overlays.shown);
       lowBandwidth.forget();
       world.replicas.isSparse = lowBandwidth.isOn;
       controls.setScenes(message.scenes);
@@ -274,7 +285,7 @@ function show(message: Inbound): void {
       tickets.add(message.token);
       break;
     case "world":
-      loadedAt = performance.now();
+      opening.opened(performance.now());
       inspector.drop();
       rig.moved = rig.moved && hooks.sceneName === message.name;
       hooks.sceneName = message.name;
@@ -289,6 +300,10 @@ function show(message: Inbound): void {
       break;
     case "stats":
       panel.show(message);
+      if (!wanted.includes("breaches")) {
+        const total = message.nodes.reduce((sum, node) => sum + node.breaches, 0);
+        world.seams.breachTally.take(total, [], performance.now());
+      }
       break;
     case "body":
       roundTrip.answered(message.seq ?? null, performance.now());
@@ -300,12 +315,6 @@ function show(message: Inbound): void {
     case "breaches": {
       const fresh = world.seams.takeBreaches(message.total, message.recent);
       for (const breach of fresh) world.timeline.breach(breach);
-      const news = fresh.at(-1);
-      if (news && overlays.has("breaches") && performance.now() - breachToldAt > BREACH_TOAST_MS) {
-        breachToldAt = performance.now();
-        const about = news.bodies.length > 0 ? `, body ${news.bodies.join(", ")}` : "";
-        toasts.show(`Breach on ${world.regionName(news.region)}: ${breachText(news)}${about}`, true);
-      }
       break;
     }
     case "done":
@@ -324,7 +333,11 @@ function show(message: Inbound): void {
 }
 
 /** Tells the gateway what to send on top of the bodies; a gateway that knows no overlays just refuses. */
-function subscribe(): void {
+function subscribe(on: ReadonlySet<OverlayId>): void {
+  const before = wanted.includes("breaches");
+  wanted = wantedOf(on, lowBandwidth.isOn);
+  // The figures of the servers and the messages about breaches are not of the same moment.
+  if (before !== wanted.includes("breaches")) world.seams.breachTally.forgetTotal();
   subscription = connection.send({ type: "overlays", on: wanted });
 }
 
@@ -332,7 +345,8 @@ function subscribe(): void {
 function takeLess(less: boolean): void {
   lowBandwidth.isOn = gateways.isWatched = less;
   // Who watches cannot stop it; a new connection begins with everything.
-  if (!less) connection.open();
+  if (less) subscribe(overlays.shown);
+  else connection.open();
 }
 
 /** Tells the gateway where we look, when it does not know. */
@@ -355,6 +369,16 @@ function describeBody(nid: string): string {
   if (world.statics.find(nid)) return `Static ${nid}`;
   const slot = world.replicas.slotOf(nid);
   return slot < 0 ? `Body ${nid}` : `Body ${nid} of ${world.regionName(world.replicas.region[slot])}`;
+}
+
+/** Breaches are one line, and more only for those who asked. */
+function showBreaches(now: number): void {
+  const { breachTally } = world.seams;
+  const isOpen = overlays.has("breaches");
+  breachLine.show(breachTally.line(now), isOpen);
+  breachList.show(isOpen, { groups: breachTally.groups(now), tick: world.tick(), tickHz: world.tickHz });
+  overlays.count("breaches", breachTally.inLastMinute(now));
+  timelineView.show(world.tick(), isOpen);
 }
 
 function showScene(): void {

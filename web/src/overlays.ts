@@ -14,7 +14,7 @@ export const OVERLAYS: { id: OverlayId; name: string; about: string }[] = [
   { id: "breaches", name: "Breaches", about: "promises that do not hold: what was exceeded, by how much, for which bodies" },
 ];
 
-const DEFAULT_ON: OverlayId[] = ["regions", "breaches"];
+const DEFAULT_ON: OverlayId[] = ["regions"];
 const STORED_AS = "nimbus.overlays";
 
 export class Overlays {
@@ -46,6 +46,11 @@ export class Overlays {
     this.show();
   }
 
+  /** What is on. */
+  get shown(): ReadonlySet<OverlayId> {
+    return this.on;
+  }
+
   has(id: OverlayId): boolean {
     return this.on.has(id);
   }
@@ -73,18 +78,22 @@ export class Overlays {
   }
 }
 
-/** What the gateway has to send for these overlays: regions it sends in any case. */
-export function wantedOf(on: ReadonlySet<OverlayId>): OverlayName[] {
-  return [...on].filter((id): id is OverlayName => id !== "regions").sort();
+/**
+ * What the gateway has to send for these overlays: regions it sends in any case. Of breaches one line tells also while
+ * their overlay is off; slow lines then do without the details.
+ */
+export function wantedOf(on: ReadonlySet<OverlayId>, isSlowLine: boolean): OverlayName[] {
+  const wanted = isSlowLine ? on : new Set<OverlayId>([...on, "breaches"]);
+  return [...wanted].filter((id): id is OverlayName => id !== "regions").sort();
 }
 
-/** The overlays that a stored text names; the usual ones when it makes no sense. */
+/** The overlays that a stored text names; the usual ones when it makes no sense. Each visit begins without breaches. */
 export function parseStored(text: string | null): OverlayId[] {
   if (text === null) return DEFAULT_ON;
   try {
     const value: unknown = JSON.parse(text);
     if (!Array.isArray(value)) return DEFAULT_ON;
-    return OVERLAYS.map((overlay) => overlay.id).filter((id) => value.includes(id));
+    return OVERLAYS.map((overlay) => overlay.id).filter((id) => id !== "breaches" && value.includes(id));
   } catch {
     return DEFAULT_ON;
   }

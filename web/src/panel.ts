@@ -91,17 +91,10 @@ export class Panel {
     row.bodies.replaceChildren(`${count.format(node.bodies)} `, small(`${count.format(node.awake)} awake`));
     row.step.replaceChildren("step ", bold(ms(node.step_ms_p50)), " p99 ", bold(ms(node.step_ms_p99)), " ms");
     row.moves.replaceChildren(bold(count.format(node.migrations)), " arrived");
-    row.seams.hidden = node.auras + node.ghosts + node.breaches === 0;
+    row.seams.hidden = node.auras + node.ghosts === 0;
     const words = document.createElement("span");
     words.append(bold(count.format(node.auras)), " auras, ", bold(count.format(node.ghosts)), " ghosts");
     row.seams.replaceChildren(words);
-    if (node.breaches > 0) {
-      const mark = document.createElement("span");
-      mark.className = "warn";
-      mark.title = "Times a promise of this server did not hold: a body too fast, a link too slow, a tick too late";
-      mark.textContent = `${count.format(node.breaches)} ⚠`;
-      row.seams.append(mark);
-    }
     row.chart.push(finite(node.step_ms_p50), finite(node.step_ms_p99));
   }
 

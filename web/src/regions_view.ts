@@ -37,6 +37,8 @@ export class RegionsView {
   readonly group = new Group();
   private disposables: { dispose(): void }[] = [];
   private readonly anchors = new Map<number, Vector3>();
+  /** The names of the regions in the picture. */
+  labels: Sprite[] = [];
 
   /** Draws the regions anew. `nameOf` gives the words on a region's label. */
   show(regions: Region[], extent: Box3, nameOf: (region: number) => string): void {
@@ -44,6 +46,7 @@ export class RegionsView {
     this.disposables = [];
     this.group.clear();
     this.anchors.clear();
+    this.labels = [];
     if (regions.length === 0) return;
     const limits = drawnLimits(regions, extent);
     for (const region of regions) this.showRegion(region, limits, nameOf(region.id));
@@ -83,6 +86,7 @@ export class RegionsView {
     const label = makeLabel(name, colour, regionLetter(region.id));
     label.position.set((widest.min.x + widest.max.x) / 2, widest.max.y, (widest.min.z + widest.max.z) / 2);
     this.keep(label, label.material);
+    this.labels.push(label);
     this.anchors.set(region.id, new Vector3(label.position.x, (widest.min.y + widest.max.y * 3) / 4, label.position.z));
     if (label.material.map) this.disposables.push(label.material.map);
   }

@@ -90,7 +90,7 @@ export function serverFacts(node: NodeStats, regions: readonly Region[]): [strin
   lines.push(["arrived", String(node.migrations)]);
   lines.push(["seams", `${node.auras} auras, ${node.ghosts} ghosts known`]);
   lines.push(["late", `${node.late_ticks} ticks${node.skew_ms === undefined ? "" : `, ${node.skew_ms.toFixed(1)} ms off`}`]);
-  lines.push(["breaches", String(node.breaches)]);
+  lines.push(["breaches since it started", String(node.breaches)]);
   lines.push(["life", `epoch ${node.epoch}${node.killable ? ", its backup has everything" : ""}`]);
   return lines;
 }

@@ -5,6 +5,7 @@
  */
 
 import { type Breach, type OverlayName, SLOT_LIMIT, type SeamSink } from "@nimbus/client";
+import { BreachTally } from "./breach_tally";
 
 /** How long a body counts as in transit after it was last named, ms. */
 export const TRANSIT_SHOWN_MS = 700;
@@ -27,7 +28,7 @@ export class Seams implements SeamSink {
   clustersChanged = false;
   readonly transits = new Map<number, Transit>();
   breaches: Breach[] = [];
-  breachesTotal = 0;
+  readonly breachTally = new BreachTally();
 
   private on: ReadonlySet<string> = new Set<OverlayName>(["auras", "clusters", "in-transit", "breaches"]);
 
@@ -46,7 +47,7 @@ export class Seams implements SeamSink {
     this.forgetClusters();
     this.transits.clear();
     this.breaches = [];
-    this.breachesTotal = 0;
+    this.breachTally.restart();
   }
 
   auras(count: number, words: Uint32Array, floats: Float32Array): void {
@@ -96,13 +97,13 @@ export class Seams implements SeamSink {
     for (const [slot, transit] of this.transits) if (now - transit.seen > TRANSIT_SHOWN_MS) this.transits.delete(slot);
   }
 
-  /** Takes the breaches there are; returns those that are new, which is none at the first time. */
+  /** Takes the breaches there are, counts them, and returns those that are new. */
   takeBreaches(total: number, recent: Breach[]): Breach[] {
-    const sound = recent.filter((breach) => typeof breach?.factor === "string" && Array.isArray(breach.bodies));
+    const sound = recent.filter(isSound);
     const known = new Set(this.breaches.map(keyOf));
     const fresh = sound.filter((breach) => !known.has(keyOf(breach)));
     this.breaches = sound;
-    this.breachesTotal = total;
+    this.breachTally.take(total, fresh, this.now());
     return fresh;
   }
 
@@ -112,39 +113,12 @@ export class Seams implements SeamSink {
   }
 }
 
-function keyOf(breach: Breach): string {
-  return `${breach.tick} ${breach.region} ${breach.factor} ${breach.bodies.join(" ")}`;
+/** True when a breach has all that is shown of it; an infinite value comes as null. */
+function isSound(breach: Breach | null): boolean {
+  if (typeof breach?.factor !== "string" || !Array.isArray(breach.bodies)) return false;
+  return Number.isFinite(breach.value) && Number.isFinite(breach.limit);
 }
 
-const UNITS: Record<string, string> = {
-  speed: "m/s",
-  latency: "ms",
-  frame_time: "ms",
-  time_lost: "ticks",
-  cluster_size: "bodies",
-  silence: "ticks",
-  compute: "ms",
-  skew: "ms",
-  commit: "ms",
-  budget: "bodies",
-};
-
-const WORDS: Record<string, string> = {
-  speed: "speed",
-  latency: "latency",
-  frame_time: "frame time",
-  time_lost: "time lost",
-  cluster_size: "cluster size",
-  silence: "silence",
-  compute: "compute time",
-  skew: "clock skew",
-  commit: "commit time",
-  budget: "bodies of the budget",
-};
-
-/** A breach in words: what was exceeded, by how much, against which limit. */
-export function breachText(breach: Breach): string {
-  const digits = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toFixed(1))));
-  const unit = UNITS[breach.factor] ?? "";
-  return `${WORDS[breach.factor] ?? breach.factor} ${digits(breach.value)} > ${digits(breach.limit)} ${unit}`.trimEnd();
+function keyOf(breach: Breach): string {
+  return `${breach.tick} ${breach.region} ${breach.factor} ${breach.bodies.join(" ")}`;
 }

@@ -1,11 +1,12 @@
 /**
  * Draws what goes on at the seams around the bodies that are there already: auras as clear shells in the owner's
- * colour, clusters as lines, bodies in transit as pulses between two colours, breaches as orange shells with a sign.
+ * colour, clusters as lines, bodies in transit as pulses between two colours, breaches as orange shells with signs.
  */
 
-import { AdditiveBlending, Group } from "three";
+import { AdditiveBlending, Group, type PerspectiveCamera } from "three";
 import type { BodiesView } from "./bodies_view";
 import { BreachSigns } from "./breach_signs";
+import { breachText } from "./breach_words";
 import { ClusterLines } from "./cluster_lines";
 import type { OverlayId } from "./overlays";
 import { regionLinear, toLinear } from "./palette";
@@ -19,9 +20,15 @@ const PULSE_MS = 450;
 /** How often bodies that were not found are searched again, ms. */
 const SEARCH_MS = 500;
 const WARN = toLinear("#f0a030");
+/** Orange shells at most; the latest breaches come first. */
+const WARNINGS_MAX = 64;
+/** Signs of older breaches are taken down; the shells around their bodies stay, seconds. */
+const SIGN_SECONDS = 5;
 
 export class SeamsView {
   readonly group = new Group();
+  /** Whose view the signs must fit in; without it there are none. */
+  camera: PerspectiveCamera | null = null;
   private readonly auras = new Shells({ middle: 0.035, rim: 0.5, sharpness: 2.6 });
   private readonly pulses = new Shells({ middle: 0.12, rim: 1, sharpness: 1.5, blending: AdditiveBlending });
   private readonly warnings = new Shells({ middle: 0.1, rim: 0.95, sharpness: 1.7 });
@@ -98,23 +105,31 @@ export class SeamsView {
       this.slots.clear();
     }
     if (this.on.has("breaches")) {
-      for (let i = seams.breaches.length - 1; i >= 0; i--) {
-        const breach = seams.breaches[i];
-        let at: [number, number, number] | null = null;
-        for (const nid of breach.bodies) {
+      let warnings = 0;
+      for (let i = seams.breaches.length - 1; i >= 0 && warnings < WARNINGS_MAX; i--) {
+        for (const nid of seams.breaches[i].bodies) {
           const slot = this.find(nid, replicas);
-          if (slot < 0) continue;
+          if (slot < 0 || warnings++ >= WARNINGS_MAX) continue;
           bodies.placeOf(slot, place, 0);
-          const radius = bodies.radiusOf(slot) * 1.25 + 0.1;
-          this.warnings.add(place[0], place[1], place[2], radius, WARN, 0.75 + 0.25 * Math.sin(now / 160));
-          at ??= [place[0], place[1] + radius, place[2]];
+          const light = 0.75 + 0.25 * Math.sin(now / 160);
+          this.warnings.add(place[0], place[1], place[2], warningRadius(bodies, slot), WARN, light);
         }
-        at ??= regions.anchor(breach.region);
-        if (at) this.signs.add(breach, at, (replicas.latestTick - breach.tick) / tickHz);
+      }
+      for (const { key, latest, count } of seams.breachTally.groups(now)) {
+        if ((replicas.latestTick - latest.tick) / tickHz > SIGN_SECONDS) continue;
+        const slot = latest.bodies.map((nid) => this.find(nid, replicas)).find((found) => found >= 0);
+        if (slot !== undefined) bodies.placeOf(slot, place, 0);
+        const at: [number, number, number] | null =
+          slot === undefined
+            ? regions.anchor(latest.region)
+            : [place[0], place[1] + warningRadius(bodies, slot), place[2]];
+        if (!at) continue;
+        const words = count > 1 ? `${breachText(latest)} ×${count}` : breachText(latest);
+        this.signs.offer(key, words, at, now);
       }
     }
     this.warnings.end();
-    this.signs.end();
+    this.signs.end(this.camera, regions.group.visible ? regions.labels : []);
   }
 
   private find(nid: string, replicas: Replicas): number {
@@ -125,4 +140,9 @@ export class SeamsView {
     }
     return slot;
   }
+}
+
+/** Radius of the orange shell around the body in a slot, metres. */
+function warningRadius(bodies: BodiesView, slot: number): number {
+  return bodies.radiusOf(slot) * 1.25 + 0.1;
 }

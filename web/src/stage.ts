@@ -29,10 +29,6 @@ export type Quality = "auto" | "high" | "low";
 /** Below this many frames a second for `PATIENCE_MS` the picture gets simpler. */
 const FPS_LOW = 26;
 const PATIENCE_MS = 2500;
-/** On views wider than this the panel leaves room beside it; its width and the height of the foot, pixels. */
-const PANEL_BESIDE_PX = 900;
-const PANEL_PX = 290;
-const FOOT_PX = 92;
 
 export class Stage {
   readonly scene = new Scene();
@@ -71,12 +67,14 @@ export class Stage {
     this.scene.add(...objects);
   }
 
-  /** Fits the fog to the extent of the world, light and shadow to the part of it that is looked at first. */
+  /** Fits the fog to the extent of the world and the distance of the eye, light and shadow to what is looked at. */
   fit(extent: Box3, focus: Box3): void {
     const radiusOf = (box: Box3): number => Math.max(6, box.getSize(new Vector3()).length() / 2);
     if (this.scene.fog instanceof Fog) {
-      this.scene.fog.near = radiusOf(extent) * 3.2;
-      this.scene.fog.far = radiusOf(extent) * 11 + 60;
+      // What is framed is never in the fog, however narrow the window and thus distant the camera.
+      const near = Math.max(radiusOf(extent) * 3.2, this.rig.distance + radiusOf(focus));
+      this.scene.fog.near = near;
+      this.scene.fog.far = near * 3.4 + 60;
     }
     const centre = focus.getCenter(new Vector3());
     const radius = radiusOf(focus);
@@ -120,8 +118,7 @@ export class Stage {
     const { clientWidth, clientHeight } = this.canvas;
     if (clientWidth === 0 || clientHeight === 0) return;
     this.renderer.setSize(clientWidth, clientHeight, false);
-    const wide = clientWidth > PANEL_BESIDE_PX;
-    this.rig.resize(clientWidth, clientHeight, wide ? PANEL_PX : 0, wide ? FOOT_PX : 0);
+    this.rig.resize({ width: clientWidth, height: clientHeight });
   }
 }
 

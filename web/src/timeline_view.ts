@@ -1,8 +1,8 @@
 /** The strip of the last minute: a column for each half second in which bodies changed hands, a mark for each breach. */
 
+import { breachText } from "./breach_words";
 import { regionColour } from "./palette";
 import { element } from "./panel";
-import { breachText } from "./seams";
 import { sizedCanvas } from "./sparkline";
 import { swatch } from "./swatch";
 import { bodiesMeant, type Bucket, BUCKETS, segmentsOf, SPAN_SECONDS, type Timeline } from "./timeline";
@@ -29,6 +29,7 @@ export class TimelineView {
   private buckets: (Bucket | null)[] = [];
   private pointer: { x: number; y: number } | null = null;
   private hinted = "";
+  private showsBreaches = false;
 
   constructor(
     private readonly timeline: Timeline,
@@ -48,9 +49,10 @@ export class TimelineView {
     new ResizeObserver(() => this.draw()).observe(this.canvas);
   }
 
-  /** Shows the strip as it is at a tick; called a few times a second. */
-  show(tick: number): void {
-    this.buckets = this.timeline.at(tick);
+  /** Shows the strip as it is at a tick, with or without marks of breaches; called a few times a second. */
+  show(tick: number, showsBreaches: boolean): void {
+    this.showsBreaches = showsBreaches;
+    this.buckets = this.timeline.at(tick).map((bucket) => (showsBreaches || bucket?.handOvers ? bucket : null));
     const { handOvers, breaches } = this.timeline.totals(tick);
     const words = `${handOvers} hand-overs and ${breaches} breaches in the last ${SPAN_SECONDS} seconds`;
     if (this.canvas.getAttribute("aria-label") !== words) this.canvas.setAttribute("aria-label", words);
@@ -75,7 +77,7 @@ export class TimelineView {
     if (!bucket || !this.pointer) return;
     const { y } = this.pointer;
     const column = this.heightOf(bucket, this.fullCount()) * (1 - BREACH_SHARE);
-    const meansBreach = bucket.breaches.length > 0 && y < BREACH_SHARE;
+    const meansBreach = this.showsBreaches && bucket.breaches.length > 0 && y < BREACH_SHARE;
     const bodies = bodiesMeant(bucket, meansBreach ? null : Math.min(0.999, (1 - y) / Math.max(column, 0.01)));
     if (bodies.length > 0) this.pick(bodies);
   }
@@ -114,7 +116,7 @@ export class TimelineView {
         paint.fillStyle = regionColour(to);
         paint.fillRect(i * step, height - 1 - (from + share) * tall, column, share * tall);
       }
-      if (bucket.breachCount > 0) drawBreach(paint, (i + 0.5) * step, height * BREACH_SHARE, ratio);
+      if (this.showsBreaches && bucket.breachCount > 0) drawBreach(paint, (i + 0.5) * step, height * BREACH_SHARE, ratio);
     });
     this.showHint(pointed);
   }
@@ -124,7 +126,7 @@ export class TimelineView {
     this.hint.hidden = !bucket;
     this.canvas.style.cursor = bucket ? "pointer" : "";
     if (!bucket) return;
-    const lines = hintLines(bucket, this.regionName);
+    const lines = hintLines(bucket, this.regionName, this.showsBreaches);
     const state = JSON.stringify(lines);
     if (state !== this.hinted) this.writeHint(lines);
     this.hinted = state;
@@ -147,16 +149,16 @@ export class TimelineView {
   }
 }
 
-/** What to tell of a bucket: its ticks, who gave how many bodies to whom, and what did not hold. */
-export function hintLines(bucket: Bucket, regionName: (region: number) => string): HintLine[] {
+/** What to tell of a bucket: its ticks, who gave how many bodies to whom, and if wanted what did not hold. */
+export function hintLines(bucket: Bucket, regionName: (region: number) => string, withBreaches: boolean): HintLine[] {
   const lines: HintLine[] = [{ regions: [], words: `tick ${bucket.start} to ${bucket.end - 1}` }];
-  for (const breach of bucket.breaches.slice(0, LINES_MAX)) {
+  for (const breach of withBreaches ? bucket.breaches.slice(0, LINES_MAX) : []) {
     const whom = breach.bodies.length > 0 ? `, body ${breach.bodies.join(", ")}` : "";
     const words = `⚠ ${breachText(breach)}, ${regionName(breach.region)}, tick ${breach.tick}${whom}`;
     lines.push({ regions: [breach.region], words, bad: true });
   }
   const moreBreaches = bucket.breachCount - Math.min(bucket.breaches.length, LINES_MAX);
-  if (moreBreaches > 0) lines.push({ regions: [], words: `and ${moreBreaches} more breaches`, bad: true });
+  if (withBreaches && moreBreaches > 0) lines.push({ regions: [], words: `and ${moreBreaches} more breaches`, bad: true });
   const ways = [...bucket.ways].sort((a, b) => b.count - a.count).slice(0, LINES_MAX);
   for (const { from, to, count, nid, tick } of ways) {
     const others = count > 1 ? ` and ${count - 1} more` : "";

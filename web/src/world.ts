@@ -18,6 +18,7 @@ import {
 } from "@nimbus/client";
 import type { Box3 } from "three";
 import { BodiesView } from "./bodies_view";
+import { bodyBounds } from "./body_bounds";
 import { focusOf, interestingExtent, width } from "./extent";
 import { RegionsView } from "./regions_view";
 import { Rolling } from "./rolling";
@@ -53,9 +54,10 @@ export class World {
   /** Messages of kinds that this viewer does not know. */
   skipped = 0;
   extent: Box3;
-  /** The part of the extent to look at first. */
+  /** What to look at first, and all of it: the bodies, or without any the extent. */
   focus: Box3;
-  /** Set when a world was loaded or its extent became quite another one; the frame loop looks and clears it. */
+  whole: Box3;
+  /** Set when a world was loaded or what is worth looking at became quite another; the frame loop clears it. */
   extentChanged = true;
   /** Which server looks after which part of space. */
   regions: Region[] = [];
@@ -78,7 +80,7 @@ export class World {
         this.timeline.handOver(this.tick(), from, this.replicas.region[slot], () => this.replicas.nid(slot) ?? "");
       },
     });
-    this.extent = this.focus = interestingExtent(new Float32Array(0), []);
+    this.extent = this.focus = this.whole = interestingExtent(new Float32Array(0), []);
   }
 
   /** Applies a binary message. Whatever is in it, nothing is thrown. */
@@ -132,6 +134,13 @@ export class World {
     if (firstBodies || now - this.extentAt > EXTENT_MS) this.measure(now);
   }
 
+  /** Measures what is worth looking at now, however little it changed. */
+  measureNow(): void {
+    const positions = this.positions();
+    this.adopt(interestingExtent(positions, this.statics.bounds), positions);
+    this.extentChanged = false;
+  }
+
   /** What people call the server that looks after a region. */
   regionName(region: number): string {
     const node = this.stats?.nodes.find((candidate) => candidate.region === region && candidate.alive);
@@ -158,7 +167,7 @@ export class World {
         this.labels = "";
         this.statics.load(message.statics);
         this.extentBodies = 0;
-        this.adopt(interestingExtent(new Float32Array(0), this.statics.bounds), new Float32Array(0));
+        this.adopt(interestingExtent(this.positions(), this.statics.bounds), this.positions());
         break;
       case "clock":
         this.speed = message.speed * (message.dilation ?? 1);
@@ -186,24 +195,27 @@ export class World {
     this.extentAt = now;
     const positions = this.positions();
     const next = interestingExtent(positions, this.statics.bounds);
-    const grown = (a: number, b: number): boolean => a > b * EXTENT_RATIO || b > a * EXTENT_RATIO;
-    const height = (box: Box3): number => box.max.y - box.min.y;
-    const drift = Math.hypot(next.min.x - this.extent.min.x, next.min.z - this.extent.min.z);
+    const bounds = bodyBounds(positions, this.radii()) ?? next;
     const first = this.extentBodies === 0 && this.replicas.count > 0;
     this.extentBodies = this.replicas.count;
-    const changed =
-      first ||
-      grown(width(next), width(this.extent)) ||
-      grown(height(next), height(this.extent)) ||
-      drift > width(this.extent) * 0.3;
-    if (changed) this.adopt(next, positions);
+    if (first || isOther(next, this.extent) || isOther(bounds, this.whole)) this.adopt(next, positions);
   }
 
   private adopt(extent: Box3, positions: Float32Array): void {
+    const radii = this.radii();
     this.extent = extent;
-    this.focus = focusOf(positions, extent);
+    this.whole = bodyBounds(positions, radii) ?? extent;
+    this.focus = focusOf(positions, radii) ?? extent;
     this.extentChanged = true;
     this.drawRegions();
+  }
+
+  /** How far each body reaches, in the order of `positions`. */
+  private radii(): Float32Array {
+    const radii = new Float32Array(this.replicas.count);
+    let at = 0;
+    this.replicas.each((slot) => (radii[at++] = this.bodies.radiusOf(slot)));
+    return radii;
   }
 
   private positions(): Float32Array {
@@ -226,4 +238,12 @@ export class World {
   private labelText(): string {
     return this.regions.map((region) => this.regionName(region.id)).join(",");
   }
+}
+
+/** True when a box is so different from one before that it must be looked at anew. */
+function isOther(next: Box3, before: Box3): boolean {
+  const grown = (a: number, b: number): boolean => a > b * EXTENT_RATIO || b > a * EXTENT_RATIO;
+  const height = (box: Box3): number => box.max.y - box.min.y;
+  const drift = Math.hypot(next.min.x - before.min.x, next.min.z - before.min.z);
+  return grown(width(next), width(before)) || grown(height(next), height(before)) || drift > width(before) * 0.3;
 }

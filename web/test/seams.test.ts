@@ -3,7 +3,8 @@ import { treeOf } from "../src/cluster_lines";
 import { shapeText, stretches } from "../src/inspect";
 import { parseStored, wantedOf } from "../src/overlays";
 import { type Breach, decode, parseText, SLOT_LIMIT, type BodySink } from "@nimbus/client";
-import { breachText, Seams, TRANSIT_SHOWN_MS } from "../src/seams";
+import { breachText } from "../src/breach_words";
+import { Seams, TRANSIT_SHOWN_MS } from "../src/seams";
 import { boundingRadius } from "../src/shape_geometry";
 
 const nobody: BodySink = { create: () => {}, destroy: () => {}, owner: () => {}, state: () => {}, leave: () => {}, packed: () => true };
@@ -75,7 +76,9 @@ describe("what is told of the seams", () => {
     expect(seams.takeBreaches(1, [breach(5)])).toHaveLength(1);
     expect(seams.takeBreaches(2, [breach(5), breach(9)])).toEqual([breach(9)]);
     expect(seams.takeBreaches(2, [null as unknown as Breach])).toEqual([]);
-    expect([seams.breaches, seams.breachesTotal]).toEqual([[], 2]);
+    expect([seams.breaches, seams.breachTally.inLastMinute(now)]).toEqual([[], 2]);
+    seams.clear();
+    expect(seams.breachTally.inLastMinute(now)).toBe(0);
     expect(breachText(breach(5))).toBe("speed 41.2 > 32 m/s");
     expect(breachText({ ...breach(5, "cluster_size"), value: 5000, limit: 4096 })).toBe("cluster size 5000 > 4096 bodies");
   });
@@ -134,12 +137,19 @@ describe("how it is drawn", () => {
 
 describe("what is remembered", () => {
   it("takes the usual overlays when nothing sensible is stored", () => {
-    for (const text of [null, "{", "7"]) expect(parseStored(text)).toEqual(["regions", "breaches"]);
+    for (const text of [null, "{", "7"]) expect(parseStored(text)).toEqual(["regions"]);
     expect(parseStored('["auras","regions","weather"]')).toEqual(["regions", "auras"]);
     expect(parseStored("[]")).toEqual([]);
   });
 
+  it("begins each visit without breaches", () => {
+    expect(parseStored('["breaches","regions"]')).toEqual(["regions"]);
+  });
+
   it("asks the gateway only for what it has to send", () => {
-    expect(wantedOf(new Set(["regions", "in-transit", "auras"]))).toEqual(["auras", "in-transit"]);
+    const on = new Set(["regions", "in-transit", "auras"] as const);
+    expect(wantedOf(on, true)).toEqual(["auras", "in-transit"]);
+    expect(wantedOf(on, false), "the line about breaches needs them").toEqual(["auras", "breaches", "in-transit"]);
+    expect(wantedOf(new Set(["breaches"]), true)).toEqual(["breaches"]);
   });
 });

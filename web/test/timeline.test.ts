@@ -115,11 +115,14 @@ describe("a column", () => {
     timeline.handOver(31, 0, 1, () => "1.1");
     timeline.handOver(32, 0, 1, () => "1.2");
     timeline.breach(breach(33, ["1.9"]));
-    expect(hintLines(filled(33)[0], (region) => `Server ${region}`)).toEqual([
+    const [ticks, broken, moved] = [
       { regions: [], words: "tick 30 to 59" },
       { regions: [2], words: "⚠ latency 31.5 > 16 ms, Server 2, tick 33, body 1.9", bad: true },
       { regions: [0, 1], words: "Server 0 to Server 1, tick 31: body 1.1 and 1 more" },
-    ]);
+    ];
+    const nameOf = (region: number): string => `Server ${region}`;
+    expect(hintLines(filled(33)[0], nameOf, true)).toEqual([ticks, broken, moved]);
+    expect(hintLines(filled(33)[0], nameOf, false), "nobody asked for breaches").toEqual([ticks, moved]);
   });
 });
 
