@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn narrow_regions_leave_room_for_the_commit_leg_where_there_are_backups() {
-        for (servers, durable) in [(2, true), (9, true), (25, true), (25, false)] {
+        for (servers, durable) in [(9, true), (16, true), (25, true), (25, false)] {
             let mut config = UniverseConfig::new("crossing", servers, 1, 1);
             (config.narrow, config.durable, config.scale) = (true, durable, 0.4);
             let made = Universe::new(config).map(|universe| universe.map().narrowest());
