@@ -4,7 +4,8 @@
 //! takes. Around a body everything may be at rest until it is struck. So this is a search in time for the earliest moment at
 //! which each body may be struck, and for the speed that it may have then, starting from everything that moves.
 //!
-//! What nothing has struck yet flies on as it does; what was struck may go anywhere. A strike hands on
+//! Impacts run through what is at rest or slow. What nothing has made faster yet flies on as it does; what was made faster
+//! may go anywhere. A strike hands on
 //! `(1 + e) M / (M + m)` of the striker's speed, with the masses of both and the restitution. Along any round of strikes that
 //! comes back to where it began the product of these shares is at most 1, so nothing is stirred up by going to and fro. What
 //! a body keeps of its own motion besides is not counted: one strike from nearby is, elsewhere.
@@ -22,6 +23,9 @@ use crate::strike::{Striker, Struck, speed_after};
 /// no more is not followed again.
 const WORTH_M_S: f32 = 0.25;
 
+/// Impacts run through what is no faster than this, m/s. What moves is counted as fast as it is, wherever it is looked at.
+const STILL_M_S: f32 = 1.0;
+
 /// A body as impacts see it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body {
@@ -36,6 +40,10 @@ pub(crate) struct Body {
 }
 
 impl Body {
+    fn is_still(&self) -> bool {
+        self.strike.speed + self.strike.spin <= STILL_M_S
+    }
+
     /// How far it may be from where its velocity takes it after so many seconds, metres.
     fn astray(&self, impact: Impact, at: f32) -> f32 {
         match (self.velocity, impact.struck) {
@@ -87,6 +95,9 @@ impl Impacts {
     /// Follows all impacts among bodies whose positions are in the grid under the same rows.
     pub(crate) fn follow(&mut self, bodies: &[Body], grid: &Grid, linkages: &[&[u32]], within: Within) {
         self.impacts.clear();
+        if !bodies.iter().any(Body::is_still) {
+            return;
+        }
         self.impacts.extend(bodies.iter().map(|body| Impact {
             speed: body.strike.speed,
             struck: None,
@@ -104,13 +115,19 @@ impl Impacts {
             self.impacts[row as usize].followed = impact.speed;
             let left = (within.seconds - at).max(0.0);
             let drift = at * (by.strike.speed + fastest);
-            let range = TOUCH_M + drift + (impact.speed + fastest + within.gain) * left + within.largest_m;
+            // It makes nothing faster than twice as fast as itself.
+            let slower = fastest.min(2.0 * (impact.speed + by.strike.spin));
+            let range = TOUCH_M + drift + (impact.speed + slower + within.gain) * left + within.largest_m;
             let (impacts, due) = (&mut self.impacts, &mut self.due);
             grid.for_each_in(&by.extent.bounds.grown(range), |other| {
                 let (body, known) = (bodies[other as usize], impacts[other as usize]);
                 let closing = impact.speed + known.speed + within.gain;
                 let far = TOUCH_M + closing * left + at * (by.strike.speed + known.speed);
-                if other == row || by.extent.bounds.gap(&body.extent.bounds) > far {
+                if other == row
+                    || !body.is_still()
+                    || known.speed >= slower
+                    || by.extent.bounds.gap(&body.extent.bounds) > far
+                {
                     return;
                 }
                 let flies = if impact.struck.is_none() { by.velocity } else { None };
@@ -135,10 +152,9 @@ impl Impacts {
                 for &other in [other].iter().chain(held) {
                     let (known, then) = (&mut impacts[other as usize], at_us.saturating_add((wait * 1e6) as u32));
                     let faster = after > known.speed + WORTH_M_S;
-                    let worth = after > WORTH_M_S && after + WORTH_M_S > known.speed;
-                    let earlier = worth && known.struck.is_none_or(|(_, before)| then < before);
-                    let turned = known.struck.is_none() && known.speed > WORTH_M_S;
-                    if other != row && (faster || earlier || turned) {
+                    let earlier =
+                        after + WORTH_M_S > known.speed && known.struck.is_some_and(|(_, before)| then < before);
+                    if other != row && (faster || earlier) {
                         let first = known.struck.map_or(then, |(_, before)| before.min(then));
                         let followed = if faster { known.followed } else { f32::NEG_INFINITY };
                         *known = Impact { speed: known.speed.max(after), struck: Some((row, first)), followed };
