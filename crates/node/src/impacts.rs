@@ -125,7 +125,7 @@ impl Impacts {
                 let far = TOUCH_M + closing * left + at * (by.strike.speed + known.speed);
                 if other == row
                     || !body.is_still()
-                    || known.speed >= slower
+                    || known.speed > slower
                     || by.extent.bounds.gap(&body.extent.bounds) > far
                 {
                     return;
