@@ -56,7 +56,7 @@ test("a breach is named with factor, value, limit and body, and leads to the bod
     await expect(list).toBeHidden();
     const nid = await page.evaluate(() => nimbus.nid(nimbus.slots()[7]) ?? "");
     mock.breach({ region: 2, factor: "latency", value: 31.5, limit: 16, bodies: [nid] });
-    // One quiet line, until somebody asks.
+    // One quiet line, until breaches are asked for.
     await expect(line).toHaveText("latency 31.5 > 16 ms · 1 breach in the last minute");
     await expect(list).toBeHidden();
     await expect(page.locator(".toast")).toHaveCount(0);
