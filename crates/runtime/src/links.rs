@@ -73,8 +73,9 @@ impl Links {
         (links, ends)
     }
 
-    /// The same with so many copies of what servers and backups say to each other, where frames get lost between processes. The
-    /// first goes in order, and waits for what is before it to be sent again; the others go by themselves.
+    /// The same with so many copies of what servers and backups say to each other, where frames get lost between processes. They
+    /// go in pieces. What has to arrive in order goes on the ordered stream as well, where it waits for what is before it to be
+    /// sent again. One copy is that frame alone.
     pub fn with_copies(self, copies: u8) -> Links {
         Links { copies, ..self }
     }
@@ -107,20 +108,23 @@ impl Links {
                 // The mesh counts what it drops.
                 Some((mesh, process)) => {
                     let (bytes, kind) = (Bytes::from(frame.encode()), Delivery::of(&frame.content));
-                    for _ in 1..self.copies_of(frame, kind) {
-                        mesh.send(process, bytes.clone(), Delivery::Latest);
+                    let copies = self.copies_of(frame);
+                    if copies > 1 {
+                        mesh.send(process, bytes.clone(), Delivery::Copies(copies));
                     }
-                    mesh.send(process, bytes, kind);
+                    if copies <= 1 || kind == Delivery::Ordered {
+                        mesh.send(process, bytes, kind);
+                    }
                 }
                 None => count(&self.lost.unknown),
             }
         }
     }
 
-    /// How often a frame goes to another process. What newer ones replace is not worth a copy.
-    fn copies_of(&self, frame: &Frame, kind: Delivery) -> u8 {
+    /// How often a frame goes to another process. What gateways hear is not worth a copy.
+    fn copies_of(&self, frame: &Frame) -> u8 {
         let is_of_gateway = [frame.from, frame.to].iter().any(|end| matches!(end, Address::Gateway(_)));
-        if kind == Delivery::Latest || is_of_gateway { 1 } else { self.copies }
+        if is_of_gateway { 1 } else { self.copies }
     }
 
     /// Hands a frame to whoever listens at an address in this process; false when nobody does.
@@ -270,13 +274,11 @@ mod tests {
     }
 
     #[test]
-    fn only_what_servers_and_backups_say_in_order_is_copied() {
+    fn only_what_servers_and_backups_say_to_each_other_is_copied() {
         let links = Links::default().with_copies(3);
-        let copies = |to, kind| links.copies_of(&frame(to), kind);
-        let (region, backup) = (Address::Region(RegionId(1)), Address::Backup(RegionId(0)));
-        assert_eq!([copies(region, Delivery::Ordered), copies(backup, Delivery::Ordered)], [3, 3]);
-        assert_eq!(copies(region, Delivery::Latest), 1);
-        assert_eq!(copies(Address::Gateway(GatewayId(0)), Delivery::Ordered), 1);
+        let copies = |to| links.copies_of(&frame(to));
+        assert_eq!([copies(Address::Region(RegionId(1))), copies(Address::Backup(RegionId(0)))], [3, 3]);
+        assert_eq!(copies(Address::Gateway(GatewayId(0))), 1);
     }
 
     #[test]

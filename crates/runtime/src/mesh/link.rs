@@ -11,8 +11,9 @@ use tokio::time::timeout;
 use super::Shared;
 use super::farewell::{Farewell, bid, describe};
 use super::inbox::Received;
-use super::outgoing::{LATEST_AGE_MAX, LATEST_BYTES_MAX};
+use super::outgoing::{LATEST_AGE_MAX, LATEST_BYTES_MAX, Single};
 use super::peer::{Attached, Link, Peer, add};
+use super::pieces::{Datagram, Pieces, cut};
 use super::transport::{IDLE_MS_MAX, LATEST_STREAMS_MAX};
 
 /// Bytes of the length before a frame on the ordered stream.
@@ -75,8 +76,9 @@ async fn write_ordered(peer: &Arc<Peer>, link: &Link, mut send: SendStream) -> E
 
 async fn write_latest(shared: &Arc<Shared>, peer: &Arc<Peer>, link: &Link) -> End {
     let mut streams = JoinSet::new();
+    let mut number = 0_u64;
     loop {
-        let (since, frame) = link.outgoing.next_latest().await;
+        let Single { since, bytes: frame, copies } = link.outgoing.next_latest().await;
         let underway = Underway::new(peer, &frame);
         let left = LATEST_AGE_MAX.saturating_sub(shared.clock.now().saturating_sub(since));
         if left.is_zero() {
@@ -84,7 +86,11 @@ async fn write_latest(shared: &Arc<Shared>, peer: &Arc<Peer>, link: &Link) -> En
         }
         let fits = link.connection.max_datagram_size().is_some_and(|most| frame.len() <= most);
         if fits {
-            match link.connection.send_datagram_wait(frame.clone()).await {
+            let mut sent = Ok(());
+            for _ in 0..copies {
+                sent = sent.and(link.connection.send_datagram_wait(frame.clone()).await);
+            }
+            match sent {
                 Ok(()) => {
                     underway.sent();
                     continue;
@@ -94,12 +100,38 @@ async fn write_latest(shared: &Arc<Shared>, peer: &Arc<Peer>, link: &Link) -> En
                 Err(_) => return End::Broken,
             }
         }
+        if copies > 1 && !fits {
+            number += 1;
+            match write_pieces(&link.connection, &frame, number, copies).await {
+                Ok(true) => {
+                    underway.sent();
+                    continue;
+                }
+                Ok(false) => {}
+                Err(end) => return end,
+            }
+        }
         while streams.try_join_next().is_some() {}
         if streams.len() >= LATEST_STREAMS_MAX {
             streams.join_next().await;
         }
         streams.spawn(write_stream(underway, link.connection.clone(), frame, left));
     }
+}
+
+/// Sends a frame in pieces, all of them so many times; false when it is too long for that, or the path has become narrower.
+async fn write_pieces(connection: &Connection, frame: &Bytes, number: u64, copies: u8) -> Result<bool, End> {
+    let pieces = connection.max_datagram_size().map_or_else(Vec::new, |most| cut(frame, number, most));
+    for _ in 0..copies {
+        for piece in &pieces {
+            match connection.send_datagram_wait(piece.clone()).await {
+                Ok(()) => {}
+                Err(SendDatagramError::TooLarge) => return Ok(false),
+                Err(_) => return Err(End::Broken),
+            }
+        }
+    }
+    Ok(!pieces.is_empty())
 }
 
 /// Sends one frame in a stream of its own, and gives up when it is out of date.
@@ -151,10 +183,14 @@ fn failed(error: &ReadError) -> End {
 }
 
 async fn read_datagrams(shared: &Shared, peer: &Peer, link: &Link) -> End {
+    let mut pieces = Pieces::default();
     loop {
-        match link.connection.read_datagram().await {
-            Ok(frame) => arrived(shared, peer, link.incarnation, frame.into()),
-            Err(_) => return End::Broken,
+        let Ok(datagram) = link.connection.read_datagram().await else { return End::Broken };
+        match pieces.take(datagram) {
+            Datagram::Frame(frame) => arrived(shared, peer, link.incarnation, frame.into()),
+            Datagram::Completed(frame) => arrived(shared, peer, link.incarnation, frame),
+            Datagram::Piece => {}
+            Datagram::Malformed => return End::Violation("a datagram is no piece of a frame"),
         }
     }
 }

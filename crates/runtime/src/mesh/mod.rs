@@ -15,7 +15,9 @@ mod listener;
 mod names;
 mod outgoing;
 mod peer;
+mod pieces;
 mod transport;
+mod window_floor;
 
 use bytes::Bytes;
 use quinn::{Endpoint, TokioRuntime, VarInt};

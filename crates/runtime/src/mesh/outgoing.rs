@@ -29,6 +29,17 @@ pub enum Delivery {
     Ordered,
     /// By itself, at once; newer frames push out older ones that still wait.
     Latest,
+    /// Like `Latest`, so many times, in pieces that each fit a packet.
+    Copies(u8),
+}
+
+/// A frame that goes by itself.
+pub(crate) struct Single {
+    /// When it was handed in.
+    pub(crate) since: Duration,
+    pub(crate) bytes: Bytes,
+    /// How often it goes.
+    pub(crate) copies: u8,
 }
 
 impl Delivery {
@@ -67,7 +78,7 @@ struct Queue {
 
 #[derive(Default)]
 struct Waiting {
-    frames: VecDeque<(Duration, Bytes)>,
+    frames: VecDeque<Single>,
     bytes: usize,
     closed: bool,
 }
@@ -79,20 +90,22 @@ impl Outgoing {
 
     /// Hands in a frame. In order, a full queue refuses the new one; of the others it forgets the oldest.
     pub(crate) fn push(&self, kind: Delivery, bytes: Bytes, now: Duration) -> Pushed {
+        let single = |copies| Single { since: now, bytes: bytes.clone(), copies };
         match kind {
-            Delivery::Ordered if bytes.len() <= FRAME_BYTES_MAX => self.ordered.push(bytes, now, false),
-            Delivery::Latest if bytes.len() <= LATEST_BYTES_MAX => self.latest.push(bytes, now, true),
+            Delivery::Ordered if bytes.len() <= FRAME_BYTES_MAX => self.ordered.push(single(1), false),
+            Delivery::Latest if bytes.len() <= LATEST_BYTES_MAX => self.latest.push(single(1), true),
+            Delivery::Copies(copies) if bytes.len() <= LATEST_BYTES_MAX => self.latest.push(single(copies), true),
             _ => Pushed { taken: false, dropped: 1 },
         }
     }
 
     /// The next frame in order.
     pub(crate) async fn next_ordered(&self) -> Bytes {
-        self.ordered.next().await.1
+        self.ordered.next().await.bytes
     }
 
-    /// The next of the other frames, and when it was handed in.
-    pub(crate) async fn next_latest(&self) -> (Duration, Bytes) {
+    /// The next of the other frames.
+    pub(crate) async fn next_latest(&self) -> Single {
         self.latest.next().await
     }
 
@@ -107,26 +120,26 @@ impl Queue {
         Queue { waiting: Mutex::default(), wake: Notify::new(), frames_max }
     }
 
-    fn push(&self, bytes: Bytes, now: Duration, forget_oldest: bool) -> Pushed {
+    fn push(&self, single: Single, forget_oldest: bool) -> Pushed {
         let mut waiting = self.lock();
         if waiting.closed {
             return Pushed { taken: false, dropped: 1 };
         }
         let mut dropped = 0;
-        while waiting.frames.len() >= self.frames_max || waiting.bytes + bytes.len() > QUEUE_BYTES_MAX {
+        while waiting.frames.len() >= self.frames_max || waiting.bytes + single.bytes.len() > QUEUE_BYTES_MAX {
             dropped += 1;
             if !forget_oldest || waiting.pop().is_none() {
                 return Pushed { taken: false, dropped };
             }
         }
-        waiting.bytes += bytes.len();
-        waiting.frames.push_back((now, bytes));
+        waiting.bytes += single.bytes.len();
+        waiting.frames.push_back(single);
         drop(waiting);
         self.wake.notify_one();
         Pushed { taken: true, dropped }
     }
 
-    async fn next(&self) -> (Duration, Bytes) {
+    async fn next(&self) -> Single {
         loop {
             let next = self.lock().pop();
             match next {
@@ -149,9 +162,9 @@ impl Queue {
 }
 
 impl Waiting {
-    fn pop(&mut self) -> Option<(Duration, Bytes)> {
+    fn pop(&mut self) -> Option<Single> {
         let next = self.frames.pop_front()?;
-        self.bytes -= next.1.len();
+        self.bytes -= next.bytes.len();
         Some(next)
     }
 }
@@ -169,15 +182,18 @@ mod tests {
         runtime.block_on(async {
             match kind {
                 Delivery::Ordered => outgoing.next_ordered().await[0],
-                Delivery::Latest => outgoing.next_latest().await.1[0],
+                Delivery::Latest | Delivery::Copies(_) => outgoing.next_latest().await.bytes[0],
             }
         })
     }
 
     #[test]
     fn a_full_queue_refuses_in_order_and_forgets_the_oldest_otherwise() {
-        for (kind, max, stays) in [(Delivery::Ordered, ORDERED_FRAMES_MAX, 0), (Delivery::Latest, LATEST_FRAMES_MAX, 3)]
-        {
+        for (kind, max, stays) in [
+            (Delivery::Ordered, ORDERED_FRAMES_MAX, 0),
+            (Delivery::Latest, LATEST_FRAMES_MAX, 3),
+            (Delivery::Copies(2), LATEST_FRAMES_MAX, 3),
+        ] {
             let outgoing = Outgoing::new();
             let dropped: u64 = (0..max + 3).map(|at| push(&outgoing, kind, vec![at as u8]).dropped).sum();
             assert_eq!((dropped, first(&outgoing, kind)), (3, stays), "{kind:?}");

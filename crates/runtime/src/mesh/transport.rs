@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::identity::Identity;
+use super::window_floor::WindowFloor;
 
 /// A connection that is silent for this long is broken. Who is a member is decided by heartbeats, much sooner; a process
 /// that stood still for less than this is still heard, and what it says too late is refused by epoch.
@@ -95,6 +96,7 @@ fn transport(ordered_streams: u32, window: u32) -> TransportConfig {
         .stream_receive_window(VarInt::from_u32(window / 2))
         .receive_window(VarInt::from_u32(window))
         .send_window(SEND_BYTES)
+        .congestion_controller_factory(Arc::new(WindowFloor { floor: WINDOW_BYTES_MIN as u64 }))
         .datagram_receive_buffer_size(Some(DATAGRAM_BYTES))
         .datagram_send_buffer_size(DATAGRAM_BYTES);
     config
