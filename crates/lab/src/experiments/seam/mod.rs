@@ -40,7 +40,9 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     let points = points(options.quick);
     let mut results: Vec<(Point, Seen)> = Vec::new();
     for point in points.iter().copied() {
-        results.push((point, run::run(&point, &pairs, &expected)?));
+        // One point that cannot be run says nothing about the others.
+        let seen = run::run(&point, &pairs, &expected);
+        results.push((point, seen.unwrap_or_else(|error| Seen { failure: error.to_string(), ..Seen::default() })));
         progress(results.len() as f32 / points.len() as f32);
     }
     let failed: Vec<String> = results.iter().filter(|(_, seen)| !meets(seen)).map(|(point, _)| title(point)).collect();
@@ -61,6 +63,10 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     );
     if void > 0 {
         sentence += &format!(" {void} were not judged: servers had skipped ticks on this machine.");
+    }
+    for (point, seen) in results.iter().filter(|(_, seen)| !seen.failure.is_empty()) {
+        let why = seen.failure.lines().next().unwrap_or_default();
+        sentence += &format!(" {} could not be run: {why}.", title(point));
     }
     if !failed.is_empty() {
         sentence += &format!(" Not met: {}.", failed.join("; "));
@@ -123,6 +129,7 @@ fn row(point: &Point, seen: &Seen) -> Row {
         .with("breaches_commit", of("commit"))
         .with("breaches_time_lost", of("time_lost"))
         .with("breaches_silence", of("silence"))
+        .with("failure", seen.failure.as_str())
 }
 
 /// Late and missed pairs over the latency, without loss.
@@ -157,5 +164,6 @@ mod tests {
         assert!(!meets(&Seen { silent: 1, ..good.clone() }) && !meets(&Seen { early: 1, ..good.clone() }));
         assert!(meets(&Seen { void: 4, ..good.clone() }) && !meets(&Seen { void: 5, ..good }));
         assert!(!meets(&Seen::default()), "nothing proves nothing");
+        assert!(!meets(&Seen { failure: "no first pair".to_owned(), ..Seen::default() }));
     }
 }

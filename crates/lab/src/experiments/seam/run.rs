@@ -56,6 +56,8 @@ pub(in crate::experiments) struct Seen {
     pub(in crate::experiments) late_ticks_max: u64,
     /// Breaches by factor since the pairs began to fly.
     pub(in crate::experiments) breaches: BTreeMap<&'static str, u64>,
+    /// Why the point could not be run, with the last words of its cluster; empty when it could.
+    pub(in crate::experiments) failure: String,
 }
 
 /// What a client has heard.
