@@ -1,8 +1,8 @@
 //! Clients that want to hear which bodies begin and cease to touch, and what waits for them.
 
-use nimbus_model::ClientId;
-use nimbus_wire::Touches;
+use nimbus_model::{ClientId, Nid};
 use nimbus_wire::client::{ToClient, TouchNews, TouchesOf};
+use nimbus_wire::{Touches, WantedTouches};
 use std::collections::BTreeMap;
 
 use crate::Message;
@@ -33,14 +33,19 @@ impl Touching {
         self.listeners.remove(&client);
     }
 
-    /// True while somebody listens.
-    pub(crate) fn is_wanted(&self) -> bool {
-        !self.listeners.is_empty()
+    /// What has to be heard for everybody who listens.
+    pub(crate) fn wanted(&self) -> WantedTouches {
+        let named = |of: &TouchesOf| match of {
+            TouchesOf::Bodies(nids) => Some(nids.clone()),
+            TouchesOf::Everything => None,
+        };
+        let all: Option<Vec<Vec<Nid>>> = self.listeners.values().map(named).collect();
+        all.map_or(WantedTouches::All, |nids| WantedTouches::of(nids.into_iter().flatten()))
     }
 
     /// A region tells.
     pub(crate) fn hear(&mut self, told: Touches) {
-        if self.is_wanted() {
+        if !self.listeners.is_empty() {
             self.heard.extend(told.touches.into_iter().map(TouchNews::from));
             self.left_out += told.left_out;
         }
@@ -81,7 +86,7 @@ fn messages(touches: &[TouchNews], left_out: u64) -> Vec<Message> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nimbus_model::{Nid, Tick};
+    use nimbus_model::Tick;
     use nimbus_wire::Touch;
 
     fn touch(one: u64, two: u64) -> Touch {
@@ -103,6 +108,7 @@ mod tests {
         let mut touching = Touching::default();
         touching.hear(Touches { touches: vec![touch(1, 2)], left_out: 1 });
         touching.listen(ClientId(1), TouchesOf::Everything);
+        assert_eq!(touching.wanted(), WantedTouches::All);
         touching.listen(ClientId(2), TouchesOf::bodies([Nid(3)]));
         touching.listen(ClientId(3), TouchesOf::bodies([Nid(9)]));
         touching.hear(Touches { touches: vec![touch(1, 2), touch(2, 3)], left_out: 0 });
@@ -112,11 +118,12 @@ mod tests {
         assert!(told(&mut touching).is_empty());
         touching.hear(Touches { touches: vec![], left_out: 5 });
         touching.listen(ClientId(1), TouchesOf::NONE);
+        assert_eq!(touching.wanted(), WantedTouches::Of(vec![Nid(3), Nid(9)]));
         let fewer = ToClient::Touches { touches: vec![], left_out: 5 };
         assert_eq!(told(&mut touching), [(2, fewer.clone()), (3, fewer)]);
         touching.forget(ClientId(2));
         touching.forget(ClientId(3));
-        assert!(!touching.is_wanted());
+        assert_eq!(touching.wanted(), WantedTouches::None);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! now and then: regions come and go, and a wish may be lost.
 
 use nimbus_model::{Aabb, Tick, Vec3};
-use nimbus_wire::{Places, WISH_BOXES_MAX, Wish};
+use nimbus_wire::{Places, WISH_BOXES_MAX, WantedTouches, Wish};
 
 /// A wish is said again after this many ticks: twice a second at 60 Hz.
 const AGAIN_TICKS: u64 = 30;
@@ -17,7 +17,7 @@ const MARGIN_M: f32 = 4.0;
 const STEP: f32 = 0.25;
 
 /// What regions tell whoever has not said what it wants.
-const UNSAID: Wish = Wish { motion: Places::Everywhere, touches: false };
+const UNSAID: Wish = Wish { motion: Places::Everywhere, touches: WantedTouches::None };
 
 /// What was wished for, and when.
 #[derive(Debug, Default)]
@@ -62,7 +62,7 @@ fn covers(one: &Wish, other: &Wish) -> bool {
             others.iter().all(|other| boxes.iter().any(|within| within.union(other) == *within))
         }
     };
-    motion && (one.touches || !other.touches)
+    motion && one.touches.covers(&other.touches)
 }
 
 /// Everything that an eye may see that reaches so far, and a little more.
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     fn within(boxes: Vec<Aabb>) -> Wish {
-        Wish { motion: Places::Within(boxes), touches: false }
+        Wish { motion: Places::Within(boxes), touches: WantedTouches::None }
     }
 
     #[test]
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(wishes.due(Tick(50), both.clone()), None, "needed once more");
         assert_eq!(wishes.due(Tick(169), within(vec![])), Some(both.clone()));
         assert_eq!(wishes.due(Tick(170), within(vec![])), Some(within(vec![])));
-        let touches = Wish { touches: true, ..within(vec![]) };
+        let touches = Wish { touches: WantedTouches::All, ..within(vec![]) };
         assert_eq!(wishes.due(Tick(171), touches.clone()), Some(touches));
         assert_eq!(wishes.due(Tick(172), UNSAID), Some(UNSAID), "touches are not wanted any more, motion is");
     }

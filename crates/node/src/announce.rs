@@ -16,7 +16,7 @@ use crate::seam::Sleeper;
 /// is known to lie still for so long, in case its first auras are lost.
 const OVERLAP_TICKS: u64 = 30;
 /// Who has nothing to say says so every so many ticks, much more often than silence is noticed.
-const QUIET_TICKS: u64 = 4;
+pub(crate) const QUIET_TICKS: u64 = 4;
 
 impl Node {
     /// Works out what every neighbour must know now.
@@ -253,11 +253,12 @@ impl Node {
         let announcing = |foreign: &crate::seam::Foreign| foreign.moving.iter().any(|aura| self.is_inside(aura));
         let others: Vec<RegionId> =
             self.seam.foreign.iter().filter(|(_, f)| announcing(f)).map(|(peer, _)| *peer).collect();
+        let is_late = self.is_late();
         for peer in peers {
             let others: Vec<RegionId> = others.iter().copied().filter(|other| *other != peer).collect();
             let auras = outgoing.remove(&peer).unwrap_or_default();
-            // Nothing again is worth saying now and then only.
-            if !auras.is_empty() || !others.is_empty() {
+            // Nothing again is worth saying now and then only, unless others wait for it.
+            if !auras.is_empty() || !others.is_empty() || is_late {
                 self.seam.quiet.remove(&peer);
             } else if self.seam.quiet.get(&peer).is_some_and(|last| self.now.since(*last) < QUIET_TICKS) {
                 continue;
@@ -265,7 +266,8 @@ impl Node {
                 self.seam.quiet.insert(peer, self.now);
             }
             let (load, near_full) = (self.seam.load, self.budget.near_full);
-            let frame = AuraFrame { sent_us: self.clock_us, load, near_full, others, auras };
+            let settled = self.certain();
+            let frame = AuraFrame { sent_us: self.clock_us, settled, load, near_full, others, auras };
             out.push(self.frame(Address::Region(peer), Content::Auras(frame)));
         }
     }

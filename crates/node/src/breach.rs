@@ -56,6 +56,11 @@ impl Node {
         self.woke_us = now_us;
     }
 
+    /// The shell's word that the server waited on purpose until now, for whom it had to hear of.
+    pub fn waited(&mut self, now_us: u64) {
+        self.woke_us = now_us;
+    }
+
     /// The shell's word on the time, microseconds on a clock that all servers share, before it hands over frames or takes
     /// them. Without it nobody can tell how long frames take.
     pub fn set_clock(&mut self, now_us: u64) {

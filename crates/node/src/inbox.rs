@@ -5,7 +5,7 @@
 
 use nimbus_model::{Nid, RegionId, Tick};
 use nimbus_wire::lane::Incoming;
-use nimbus_wire::{Address, AuraFrame, Commit, Commits, GatewayId, Item, LaneFrame};
+use nimbus_wire::{Address, AuraFrame, Commit, Commits, GatewayId, Item, LaneFrame, WantedTouches};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -71,8 +71,8 @@ pub enum Input {
     Gateways(Vec<GatewayId>),
     /// A change of the whole world is to come. What is to come counts before it comes, so the log has it.
     Announced(Change),
-    /// These gateways hear of touches, and no others.
-    Listeners(Vec<GatewayId>),
+    /// These gateways hear of touches, and no others, each of these.
+    Listeners(Vec<(GatewayId, WantedTouches)>),
 }
 
 /// What must be known about an item from a region before it may take effect.

@@ -71,6 +71,11 @@ impl Node {
         self.measure(Factor::Compute, us);
     }
 
+    /// The longest that a wake-up may compute before it sends, milliseconds of world time; none where nobody waits for it.
+    pub fn compute_ms_max(&self) -> Option<f32> {
+        self.is_measured().then(|| self.horizon.compute_ms_max())
+    }
+
     /// Judges how long a frame took that was sent at this time by the clock of its sender. One that arrives before it was
     /// sent shows by how much the clocks differ at the least.
     pub(crate) fn time_frame(&mut self, sent_us: u64) {

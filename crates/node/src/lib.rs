@@ -11,6 +11,7 @@ mod anchor;
 mod announce;
 mod answers;
 mod asked;
+mod awaited;
 mod backup;
 mod birth;
 mod breach;

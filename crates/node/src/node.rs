@@ -4,12 +4,13 @@ use nimbus_model::{BodyDesc, Keepsake, Mixer, Motion, Nid, Placed, RegionId, Tic
 use nimbus_physics::{PhysicsWorld, ScratchWorld};
 use nimbus_space::PartitionMap;
 use nimbus_wire::lane::RESEND_TICKS;
-use nimbus_wire::{Address, Content, Course, Frame, GatewayId, Item, LaneFrame, Linkage, StateUpdate, Touches};
+use nimbus_wire::{Address, Content, Course, Frame, GatewayId, Item, LaneFrame, Linkage, StateUpdate};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::asked::Asked;
+use crate::awaited::Latest;
 use crate::breach::{Breach, Factor};
 use crate::budget::BudgetState;
 use crate::config::{NodeConfig, Planted, Policy};
@@ -28,7 +29,7 @@ use crate::recent::Recent;
 use crate::record_stream::RecordStream;
 use crate::reigns::Reigns;
 use crate::seam::Seam;
-use crate::wishes::Wishes;
+use crate::wishes::{Listener, Wishes};
 
 /// Where bodies went is remembered for this long, so that commands can follow them.
 const DEPARTED_TICKS: u64 = 600;
@@ -128,11 +129,8 @@ pub struct Node {
     /// What gateways want to hear.
     #[serde(skip)]
     pub(crate) wishes: Wishes,
-    /// Gateways that hear of touches, and how many each was not told of since the last that it was.
-    pub(crate) listeners: BTreeMap<GatewayId, u64>,
-    /// Touches of this tick, for them.
-    #[serde(skip)]
-    pub(crate) touched: Touches,
+    /// Gateways that hear of touches.
+    pub(crate) listeners: BTreeMap<GatewayId, Listener>,
     /// Bodies that gateways have yet to hear of.
     pub(crate) untold: BTreeSet<(GatewayId, Nid)>,
     /// Who watches from the next tick on, as the shell said.
@@ -170,6 +168,9 @@ pub struct Node {
     /// When the shell last woke it.
     #[serde(skip)]
     pub(crate) woke_us: u64,
+    /// What came last of each neighbour. No state of the world: it says when a shell runs ticks, and not what they do.
+    #[serde(skip)]
+    pub(crate) latest: BTreeMap<RegionId, Latest>,
     /// The tick after which frames last went to other regions.
     #[serde(skip)]
     emitted: Tick,
@@ -223,6 +224,7 @@ impl Node {
             meters: Meters::default(),
             clock_us: 0,
             woke_us: 0,
+            latest: BTreeMap::new(),
             emitted: Tick(0),
             config,
             world,
@@ -246,7 +248,6 @@ impl Node {
             states_told: at,
             wishes: Wishes::default(),
             listeners: BTreeMap::new(),
-            touched: Touches::default(),
             untold: BTreeSet::new(),
             watchers: None,
             serial: 0,
@@ -284,6 +285,9 @@ impl Node {
             }
             Content::Auras(auras) if for_me && frame.epoch >= known => {
                 self.time_frame(auras.sent_us);
+                if let Address::Region(from) = frame.from {
+                    self.note_latest(from, frame.tick, &auras);
+                }
                 self.inbox.receive_auras(frame.from, frame.tick, auras);
             }
             Content::Ask(ask) if for_me && frame.epoch >= known => self.hear_ask(frame.from, ask),
@@ -545,21 +549,18 @@ impl Node {
         self.counters.body_ticks += self.hosted.len() as u64;
         let asleep = report.fell_asleep.clone();
         let woke = report.woke.clone();
-        let lost = report.quarantined.clone();
+        let mut lost = report.quarantined.clone();
         self.note_step_contacts();
-        for nid in lost {
-            self.counters.quarantined += 1;
-            self.bury(nid, Cause::Quarantined);
-        }
+        self.counters.quarantined += lost.len() as u64;
+        lost.sort_unstable();
+        self.bury(&lost, Cause::Quarantined);
         let strays = self.survey();
-        for nid in strays {
-            self.bury(nid, Cause::LeftWorld);
-        }
+        self.bury(&strays, Cause::LeftWorld);
         self.tell_rested(&asleep);
         self.follow_sleepers(&asleep, &woke);
     }
 
-    /// One look at every awake body: who has left the world (the answer), who has left this region's volume, and
+    /// One look at every awake body: who has left the world (the answer, in order), who has left this region's volume, and
     /// where everybody is, for the gateways.
     fn survey(&mut self) -> Vec<Nid> {
         self.moved = self.physics.take_moved();

@@ -138,7 +138,7 @@ impl Node {
         if !self.hosted.contains(nid) {
             return unknown(nid);
         }
-        self.bury(nid, Cause::Despawned);
+        self.bury(&[nid], Cause::Despawned);
         Outcome::Done(nid)
     }
 
@@ -152,19 +152,26 @@ impl Node {
         }
     }
 
-    /// Removes a body for good. Death is one epoch above life, so nothing that is still on its way can revive it.
-    pub(crate) fn bury(&mut self, nid: Nid, cause: Cause) {
-        let body_epoch = self.hosted.remove(nid).unwrap_or(0) + 1;
-        let touches = self.touches_of(&[nid]);
-        self.physics.remove(&[nid]);
+    /// Removes bodies for good, which are in order: all at once, because many may leave the world in one tick. Death is one
+    /// epoch above life, so nothing that is still on its way can revive them.
+    pub(crate) fn bury(&mut self, nids: &[Nid], cause: Cause) {
+        if nids.is_empty() {
+            return;
+        }
+        let touches = self.touches_of(nids);
+        self.physics.remove(nids);
         self.end_contacts(touches);
-        self.recent.take(nid);
-        self.keepsakes.remove(&nid);
-        self.courses.remove(&nid);
-        self.seam.drop_body(nid);
-        self.report(nid, body_epoch, EventKind::Died(cause));
-        if self.config.planted != Some(Planted::SilentDeath) {
-            self.tell(&Item::Died { nid, body_epoch });
+        let epochs: Vec<u32> = nids.iter().map(|nid| self.hosted.get(*nid).unwrap_or(0) + 1).collect();
+        self.hosted.remove_sorted(nids);
+        for (&nid, body_epoch) in nids.iter().zip(epochs) {
+            self.recent.take(nid);
+            self.keepsakes.remove(&nid);
+            self.courses.remove(&nid);
+            self.seam.drop_body(nid);
+            self.report(nid, body_epoch, EventKind::Died(cause));
+            if self.config.planted != Some(Planted::SilentDeath) {
+                self.tell(&Item::Died { nid, body_epoch });
+            }
         }
     }
 

@@ -168,7 +168,7 @@ impl Node {
                 Wish::Velocity(velocity) => self.act_when_known(Act::Velocity { nid, velocity }),
                 Wish::Despawn => {
                     if self.hosted.contains(nid) {
-                        self.bury(nid, Cause::Despawned);
+                        self.bury(&[nid], Cause::Despawned);
                         gone.insert(nid);
                     }
                 }

@@ -19,6 +19,15 @@ impl Reigns {
         self.find(nid).ok().map(|at| self.0.remove(at).1)
     }
 
+    /// Takes many out at once; they are in order.
+    pub(crate) fn remove_sorted(&mut self, gone: &[Nid]) {
+        let mut gone = gone.iter().peekable();
+        self.0.retain(|(nid, _)| {
+            while gone.next_if(|next| *next < nid).is_some() {}
+            gone.peek() != Some(&nid)
+        });
+    }
+
     pub(crate) fn get(&self, nid: Nid) -> Option<u32> {
         self.find(nid).ok().map(|at| self.0[at].1)
     }
@@ -56,6 +65,10 @@ mod tests {
         }
         assert_eq!(reigns.iter().collect::<Vec<_>>(), [(Nid(1), 1), (Nid(3), 1), (Nid(5), 2)]);
         assert_eq!((reigns.remove(Nid(3)), reigns.remove(Nid(3))), (Some(1), None));
+        let mut many = reigns.clone();
+        many.insert(Nid(8), 4);
+        many.remove_sorted(&[Nid(0), Nid(1), Nid(2), Nid(8), Nid(9)]);
+        assert_eq!(many.iter().collect::<Vec<_>>(), [(Nid(5), 2)]);
         assert_eq!((reigns.get(Nid(5)), reigns.contains(Nid(3)), reigns.len()), (Some(2), false, 2));
     }
 }

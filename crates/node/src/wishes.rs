@@ -7,7 +7,8 @@
 //! Touches go by lane, for certain. So who hears of them is part of the log, and lasts until the gateway wants no more.
 
 use nimbus_model::{Nid, Tick};
-use nimbus_wire::{Address, GatewayId, Item, Places, TOUCHES_MAX, Touch, Touches, Wish};
+use nimbus_wire::{Address, GatewayId, Item, Places, TOUCHES_MAX, Touch, Touches, WantedTouches, Wish};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::config::Planted;
@@ -18,6 +19,8 @@ use crate::node::Node;
 
 /// A wish that was not said again for this long no longer limits anything: three seconds at 60 Hz.
 const STALE_TICKS: u64 = 180;
+/// Touches that wait for a gateway whose lane is full, at most.
+const TOUCHES_WAITING_MAX: usize = 16_384;
 /// A body that moves where a gateway does not look is told of once in this many ticks.
 const NOW_AND_THEN_TICKS: u64 = 64;
 
@@ -29,6 +32,33 @@ pub(crate) struct Heard {
     /// Ours when it was heard.
     heard: Tick,
     wish: Wish,
+}
+
+/// A gateway that hears of touches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Listener {
+    of: WantedTouches,
+    /// Touches that it has yet to be told of. They wait while its lane is full.
+    waiting: Vec<Touch>,
+    /// How many of them are of this tick.
+    new: usize,
+    /// How many it was not told of since the last that it was.
+    left_out: u64,
+}
+
+impl Listener {
+    fn new(of: WantedTouches) -> Listener {
+        Listener { of, waiting: Vec::new(), new: 0, left_out: 0 }
+    }
+
+    fn note(&mut self, touch: Touch) {
+        if self.new < TOUCHES_MAX && self.waiting.len() < TOUCHES_WAITING_MAX {
+            self.waiting.push(touch);
+            self.new += 1;
+        } else {
+            self.left_out += 1;
+        }
+    }
 }
 
 impl Node {
@@ -65,19 +95,20 @@ impl Node {
 
     /// Who hears of touches, when that is news.
     pub(crate) fn listeners_input(&self) -> Option<Input> {
-        let listens = |gateway: &GatewayId| match self.wishes.get(gateway) {
-            Some(known) => known.wish.touches,
-            None => self.listeners.contains_key(gateway),
+        let wanted = |gateway: &GatewayId| match self.wishes.get(gateway) {
+            Some(known) => Some(&known.wish.touches).filter(|of| **of != WantedTouches::None),
+            None => self.listeners.get(gateway).map(|listener| &listener.of),
         };
-        let listeners: Vec<GatewayId> = self.config.gateways.iter().copied().filter(listens).collect();
-        (!listeners.iter().eq(self.listeners.keys())).then_some(Input::Listeners(listeners))
+        let now = || self.config.gateways.iter().filter_map(|gateway| Some((gateway, wanted(gateway)?)));
+        let same = now().eq(self.listeners.iter().map(|(gateway, listener)| (gateway, &listener.of)));
+        (!same).then(|| Input::Listeners(now().map(|(gateway, of)| (*gateway, of.clone())).collect()))
     }
 
     /// From now on these gateways hear of touches, and no others.
-    pub(crate) fn follow_listeners(&mut self, listeners: &[GatewayId]) {
-        self.listeners.retain(|gateway, _| listeners.contains(gateway));
-        for gateway in listeners {
-            self.listeners.entry(*gateway).or_insert(0);
+    pub(crate) fn follow_listeners(&mut self, listeners: &[(GatewayId, WantedTouches)]) {
+        self.listeners.retain(|gateway, _| listeners.iter().any(|(listens, _)| listens == gateway));
+        for (gateway, of) in listeners {
+            self.listeners.entry(*gateway).or_insert_with(|| Listener::new(of.clone())).of.clone_from(of);
         }
         let wanted = self.wants_contacts();
         self.physics.report_contacts(wanted);
@@ -85,31 +116,30 @@ impl Node {
 
     /// Notes a touch for gateways that want to hear of it.
     pub(crate) fn note_touch(&mut self, Contact { tick, one, two, kind }: Contact) {
-        if self.listeners.is_empty() || (self.config.planted == Some(Planted::LateTouches) && tick < self.now) {
+        if self.config.planted == Some(Planted::LateTouches) && tick < self.now {
             return;
         }
-        if self.touched.touches.len() < TOUCHES_MAX {
-            self.touched.touches.push(Touch { tick, one, two, began: kind == ContactKind::Began });
-        } else {
-            self.touched.left_out += 1;
+        for listener in self.listeners.values_mut().filter(|listener| listener.of.concern(one, two)) {
+            listener.note(Touch { tick, one, two, began: kind == ContactKind::Began });
         }
     }
 
-    /// Tells gateways that want to know which touches began and ended in this tick.
+    /// Tells gateways that want to know which touches began and ended in this tick, and what had to wait before.
     pub(crate) fn tell_touches(&mut self) {
-        let touched = std::mem::take(&mut self.touched);
-        if touched == Touches::default() {
-            return;
-        }
-        for (gateway, left_out) in &mut self.listeners {
+        for (gateway, listener) in &mut self.listeners {
             let to = Address::Gateway(*gateway);
-            if self.outbox.waiting(to) >= BIRTHS_UNDER_WAY_MAX {
-                self.counters.feed_dropped += 1;
-                *left_out += touched.touches.len() as u64 + touched.left_out;
+            listener.new = 0;
+            let has_news = !listener.waiting.is_empty() || listener.left_out > 0;
+            if !has_news || self.outbox.waiting(to) >= BIRTHS_UNDER_WAY_MAX {
                 continue;
             }
-            let left_out = std::mem::take(left_out) + touched.left_out;
-            self.outbox.push(to, self.now, Item::Touches(Touches { left_out, touches: touched.touches.clone() }));
+            let mut left_out = std::mem::take(&mut listener.left_out);
+            let told = std::mem::take(&mut listener.waiting);
+            let parts = told.chunks(TOUCHES_MAX).map(<[Touch]>::to_vec).chain(told.is_empty().then(Vec::new));
+            for touches in parts {
+                let left_out = std::mem::take(&mut left_out);
+                self.outbox.push(to, self.now, Item::Touches(Touches { left_out, touches }));
+            }
         }
     }
 }
@@ -143,6 +173,10 @@ mod tests {
     }
 
     fn wish(node: &mut Node, said: u64, motion: Places, touches: bool) {
+        wish_of(node, said, motion, if touches { WantedTouches::All } else { WantedTouches::None });
+    }
+
+    fn wish_of(node: &mut Node, said: u64, motion: Places, touches: WantedTouches) {
         let (from, to) = (Address::Gateway(GATEWAY), Address::Region(RegionId(0)));
         let content = Content::Wish(Wish { motion, touches });
         node.handle(Frame { from, to, era: 1, epoch: 1, tick: Tick(said), content });
@@ -235,10 +269,54 @@ mod tests {
     }
 
     #[test]
+    fn touches_of_named_bodies_are_told_however_many_others_touch() {
+        let told_of = |of: WantedTouches| {
+            let mut node = node();
+            wish_of(&mut node, 1, Places::Within(vec![]), of);
+            node.tick(Tick(1));
+            let crowd = (0..2 * TOUCHES_MAX as u64).map(|i| (Nid(1_000 + 2 * i), Nid(1_001 + 2 * i)));
+            let touches = crowd.chain([(Nid(3), Nid(9_999)), (Nid(2), Nid(7))]);
+            node.end_contacts(touches);
+            node.tell_touches();
+            told(&mut node).1
+        };
+        let pairs: Vec<(Nid, Nid)> =
+            told_of(WantedTouches::of([Nid(7), Nid(3)])).iter().map(|touch| (touch.one, touch.two)).collect();
+        assert_eq!(pairs, [(Nid(3), Nid(9_999)), (Nid(2), Nid(7))]);
+        assert_eq!(told_of(WantedTouches::All).len(), TOUCHES_MAX);
+        assert_eq!(told_of(WantedTouches::None), []);
+    }
+
+    #[test]
+    fn touches_wait_while_the_lane_of_a_gateway_is_full() {
+        let mut node = node();
+        wish(&mut node, 1, Places::Within(vec![]), true);
+        node.tick(Tick(1));
+        let to = Address::Gateway(GATEWAY);
+        let died = |i: u64| Item::Died { nid: Nid(5_000 + i), body_epoch: 1 };
+        (0..BIRTHS_UNDER_WAY_MAX as u64).for_each(|i| node.outbox.push(to, Tick(1), died(i)));
+        let touches = |node: &mut Node| {
+            let crowd = (0..TOUCHES_MAX as u64 + 1).map(|i| (Nid(1_000 + 2 * i), Nid(1_001 + 2 * i)));
+            node.end_contacts(crowd);
+            node.tell_touches();
+            let listener = &node.listeners[&GATEWAY];
+            (listener.waiting.len(), listener.left_out)
+        };
+        assert_eq!(touches(&mut node), (TOUCHES_MAX, 1), "so many a tick");
+        assert_eq!(touches(&mut node), (2 * TOUCHES_MAX, 2));
+        let most = (0..99).map(|_| touches(&mut node)).last().unwrap();
+        assert_eq!((most.0, most.1), (TOUCHES_WAITING_MAX, (101 * (TOUCHES_MAX + 1) - TOUCHES_WAITING_MAX) as u64));
+        node.outbox.close(to);
+        node.tell_touches();
+        assert_eq!(node.outbox.waiting(to), TOUCHES_WAITING_MAX / TOUCHES_MAX);
+        assert_eq!((node.listeners[&GATEWAY].waiting.len(), node.listeners[&GATEWAY].left_out), (0, 0));
+    }
+
+    #[test]
     fn only_gateways_that_watch_have_wishes() {
         let mut node = node();
         let (from, to) = (Address::Gateway(GatewayId(9)), Address::Region(RegionId(0)));
-        let content = Content::Wish(Wish { motion: Places::Within(vec![]), touches: true });
+        let content = Content::Wish(Wish { motion: Places::Within(vec![]), touches: WantedTouches::All });
         node.handle(Frame { from, to, era: 1, epoch: 1, tick: Tick(1), content });
         assert_eq!(node.counters().frames_void, 1);
         wish(&mut node, 1, Places::Within(vec![]), true);

@@ -67,6 +67,8 @@ const ANCHORED: u8 = 2;
 pub struct AuraFrame {
     /// When it was sent, microseconds on the common timeline; zero when the sender does not know.
     pub sent_us: u64,
+    /// All that the sender had to say up to this tick has gone: its backup has it, where it has one.
+    pub settled: Tick,
     /// What the sender has to do, for policies that weigh it: bodies awake and cells held.
     pub load: u32,
     /// The sender hosts nearly as many bodies as its budget allows: what can stay elsewhere is not to go home to it.
@@ -86,8 +88,9 @@ impl AuraFrame {
     pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let others = &self.others[..self.others.len().min(usize::from(u16::MAX))];
         let auras = &self.auras[..self.auras.len().min(AURAS_PER_FRAME)];
-        out.reserve(17 + 2 * others.len() + AURA_BYTES * auras.len());
+        out.reserve(25 + 2 * others.len() + AURA_BYTES * auras.len());
         out.extend_from_slice(&self.sent_us.to_le_bytes());
+        out.extend_from_slice(&self.settled.0.to_le_bytes());
         out.extend_from_slice(&self.load.to_le_bytes());
         out.push(u8::from(self.near_full));
         out.extend_from_slice(&(others.len() as u16).to_le_bytes());
@@ -112,6 +115,7 @@ impl AuraFrame {
     pub(crate) fn decode(bytes: &[u8]) -> Result<AuraFrame, DecodeError> {
         let mut bytes = Bytes(bytes);
         let sent_us = u64::from_le_bytes(bytes.take()?);
+        let settled = Tick(u64::from_le_bytes(bytes.take()?));
         let load = u32::from_le_bytes(bytes.take()?);
         let near_full = match bytes.take()? {
             [0] => false,
@@ -124,7 +128,7 @@ impl AuraFrame {
             return Err(DecodeError::Malformed);
         }
         let (with_others, with_auras) = (Vec::with_capacity(others), Vec::with_capacity(count));
-        let mut frame = AuraFrame { sent_us, load, near_full, others: with_others, auras: with_auras };
+        let mut frame = AuraFrame { sent_us, settled, load, near_full, others: with_others, auras: with_auras };
         for _ in 0..others {
             frame.others.push(RegionId(u16::from_le_bytes(bytes.take()?)));
         }
@@ -199,6 +203,7 @@ mod tests {
         };
         AuraFrame {
             sent_us: 77,
+            settled: Tick(1 << 33),
             load: 5,
             near_full: count == 1,
             others: vec![RegionId(1), RegionId(9)],
@@ -226,7 +231,7 @@ mod tests {
         longer.push(0);
         assert_eq!(AuraFrame::decode(&longer), Err(DecodeError::Malformed));
         let mut neither = bytes.clone();
-        neither[12] = 2;
+        neither[20] = 2;
         assert_eq!(AuraFrame::decode(&neither), Err(DecodeError::Malformed));
         let mut unknown = bytes.clone();
         *unknown.last_mut().unwrap() |= 0x80;

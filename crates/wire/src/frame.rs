@@ -258,7 +258,7 @@ mod tests {
     use crate::client::{Hit, QUERIES_MAX, Query, QueryFilter};
     use crate::{
         AuraSize, Breach, Claim, CommandRef, Course, Factor, PIECE_BYTES_MAX, Piece, PieceKind, Places, SeamTotals,
-        Transfer, Transit, WISH_BOXES_MAX,
+        Transfer, Transit, WISH_BODIES_MAX, WISH_BOXES_MAX, WantedTouches,
     };
     use nimbus_model::{Aabb, ClientId, Nid, Pose, Quat, Shape, Vec3, Velocity};
     use proptest::prelude::*;
@@ -383,15 +383,22 @@ mod tests {
 
     #[test]
     fn wishes_survive_the_wire_and_nonsense_is_dropped() {
-        let wish = |boxes| frame(Content::Wish(Wish { motion: Places::Within(boxes), touches: true }));
+        let wishes = |boxes, touches| frame(Content::Wish(Wish { motion: Places::Within(boxes), touches }));
+        let wish = |boxes| wishes(boxes, WantedTouches::All);
         let within = Aabb::around(Vec3::X, Vec3::splat(2.0));
-        let everywhere = frame(Content::Wish(Wish { motion: Places::Everywhere, touches: false }));
+        let everywhere = frame(Content::Wish(Wish { motion: Places::Everywhere, touches: WantedTouches::None }));
         for good in [wish(vec![]), wish(vec![within, Aabb::EVERYTHING]), everywhere] {
             assert_eq!(Frame::decode(&good.encode()), Ok(good));
         }
         let inside_out = Aabb::new(Vec3::X, Vec3::ZERO);
         for bad in [vec![inside_out], vec![within.grown(f32::NAN)], vec![within; WISH_BOXES_MAX + 1]] {
             assert_eq!(Frame::decode(&wish(bad).encode()), Err(DecodeError::Malformed));
+        }
+        let named = |nids: Vec<u64>| wishes(vec![], WantedTouches::Of(nids.into_iter().map(Nid).collect()));
+        let good = named(vec![1, 7]);
+        assert_eq!(Frame::decode(&good.encode()), Ok(good));
+        for bad in [vec![7, 1], vec![1, 1], (0..=WISH_BODIES_MAX as u64).collect()] {
+            assert_eq!(Frame::decode(&named(bad).encode()), Err(DecodeError::Malformed));
         }
     }
 
@@ -434,6 +441,7 @@ mod tests {
 
     #[test]
     fn another_version_is_named() {
-        assert_eq!(Frame::decode(&[9, 0]), Err(DecodeError::Version(9)));
+        let other = PROTOCOL_VERSION + 1;
+        assert_eq!(Frame::decode(&[other, 0]), Err(DecodeError::Version(other)));
     }
 }

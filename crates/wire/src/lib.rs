@@ -32,11 +32,11 @@ pub use records::{AWAITING_MAX, Commit, Commits, Kept, PIECE_BYTES_MAX, PIECES_M
 pub use seams::{AuraSize, SeamReport, SeamTotals, Transit};
 pub use states::STATES_PER_FRAME;
 pub use touch::{TOUCHES_MAX, Touch, Touches};
-pub use wish::{Places, WISH_BOXES_MAX, Wish};
+pub use wish::{Places, WISH_BODIES_MAX, WISH_BOXES_MAX, WantedTouches, Wish};
 
 /// Version of the frames between servers and gateways; peers of different versions do not talk.
 ///
 /// Raise it with every change after which an older process would misread a newer one or the other way round: the layout of
 /// a frame, of another message between processes, or of anything in them, what a field means, which content travels how,
 /// and what follows the magic and the version in the mesh's hello.
-pub const PROTOCOL_VERSION: u8 = 8;
+pub const PROTOCOL_VERSION: u8 = 9;

@@ -9,7 +9,7 @@ use nimbus_wire::client::{FromClient, Hit, NearestBody};
 use nimbus_wire::{
     Act, Address, Aura, AuraFrame, AuraSize, BirthCause, Breach, Claim, Command, Commit, Content, Course, Deed, Factor,
     Frame, GatewayId, Item, Kept, LaneFrame, Linkage, Order, Outcome, Piece, PieceKind, Places, PlannedBirth, Records,
-    SeamReport, SeamTotals, Sighting, Strike, Touch, Touches, Transfer, Transit, Wish, encode_group,
+    SeamReport, SeamTotals, Sighting, Strike, Touch, Touches, Transfer, Transit, WantedTouches, Wish, encode_group,
 };
 use std::sync::Arc;
 
@@ -138,7 +138,8 @@ fn aura(rng: &mut Rng) -> Aura {
 
 pub(super) fn auras(rng: &mut Rng) -> Vec<u8> {
     let (others, auras, near_full) = (several(rng, 3, region), several(rng, 10, aura), rng.chance(0.5));
-    frame(rng, Content::Auras(AuraFrame { sent_us: 7, load: 12, near_full, others, auras }))
+    let settled = tick(rng);
+    frame(rng, Content::Auras(AuraFrame { sent_us: 7, settled, load: 12, near_full, others, auras }))
 }
 
 pub(super) fn seams(rng: &mut Rng) -> Vec<u8> {
@@ -184,7 +185,7 @@ pub(super) fn asks(rng: &mut Rng) -> Vec<u8> {
     if rng.chance(0.2) {
         let boxes = several(rng, 6, |rng| Aabb::around(vector(rng), Vec3::splat(rng.unit())));
         let motion = if rng.chance(0.2) { Places::Everywhere } else { Places::Within(boxes) };
-        let touches = rng.chance(0.5);
+        let touches = if rng.chance(0.3) { WantedTouches::All } else { WantedTouches::of(several(rng, 6, nid)) };
         return frame(rng, Content::Wish(Wish { motion, touches }));
     }
     let (number, at) = (rng.below(99), tick(rng));

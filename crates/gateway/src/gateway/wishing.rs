@@ -31,7 +31,7 @@ impl Gateway {
                 self.channels.watches().map(|watch| wishes::around(watch.eye, watch.range * LINGERS)),
             ))
         };
-        Wish { motion, touches: self.touching.is_wanted() }
+        Wish { motion, touches: self.touching.wanted() }
     }
 
     /// A client wants to hear of touches.

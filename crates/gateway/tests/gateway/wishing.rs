@@ -4,7 +4,7 @@ use nimbus_client::{Client, TouchNews, TouchesOf, Watch};
 use nimbus_gateway::{GatewayConfig, Serves};
 use nimbus_model::{ClientId, Nid, Tick, Vec3};
 use nimbus_wire::client::{ClientRole, Query, QueryFilter};
-use nimbus_wire::{GatewayId, Item, Places, Touch, Touches};
+use nimbus_wire::{GatewayId, Item, Places, Touch, Touches, WantedTouches};
 
 use crate::stage::{A, B, Stage, hosted};
 
@@ -85,7 +85,7 @@ fn clients_that_listen_hear_of_touches() {
         stage.gateway.client_text(client, &text);
     }
     stage.step();
-    assert!(stage.wishes[&A].touches && stage.wishes[&B].touches);
+    assert!([A, B].iter().all(|region| stage.wishes[region].touches == WantedTouches::All));
     let touch = |one, two| Touch { tick: Tick(90), one: Nid(one), two: Nid(two), began: true };
     stage.say(A, Item::Touches(Touches { touches: vec![touch(1, 2)], left_out: 0 }));
     stage.say(B, Item::Touches(Touches { touches: vec![touch(2, 9)], left_out: 3 }));
@@ -96,9 +96,11 @@ fn clients_that_listen_hear_of_touches() {
     assert_eq!(stage.client(none).take_touches(), (vec![], 0));
     let text = stage.client(all).touches(TouchesOf::NONE);
     stage.gateway.client_text(all, &text);
+    run(&mut stage, LONG);
+    assert_eq!(stage.wishes[&A].touches, WantedTouches::Of(vec![Nid(9)]), "only of the body that somebody named");
     stage.gateway.disconnect(some);
     run(&mut stage, LONG);
-    assert!(!stage.wishes[&A].touches, "nobody listens any more");
+    assert_eq!(stage.wishes[&A].touches, WantedTouches::None, "nobody listens any more");
 }
 
 #[test]
