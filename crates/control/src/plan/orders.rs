@@ -38,7 +38,12 @@ impl Plan<'_> {
         if self.roster.regions.is_empty() {
             return Err(OrderError::NotStarted);
         }
-        let effective = self.tick() + self.announced_ahead();
+        let ahead = match order {
+            // Nobody prepares for these.
+            Order::Statics(_) => self.announced_ahead() / 2,
+            _ => self.announced_ahead(),
+        };
+        let effective = self.tick() + ahead;
         let effective = self.roster.changes.last().map_or(effective, |last| effective.max(last.at().next()));
         match order {
             Order::Drain(_) | Order::Stay(_) => Ok(()),

@@ -6,7 +6,7 @@ use nimbus_control::{
 };
 use nimbus_model::{Nid, RegionId};
 use nimbus_node::AuraConfig;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -35,6 +35,8 @@ const POLL_ASKED: Duration = Duration::from_millis(2);
 const LEAD_AGAIN: Duration = Duration::from_secs(1);
 /// How long somebody who orders a checkpoint waits at the most.
 const CHECKPOINT_PATIENCE: Duration = Duration::from_secs(60);
+/// Wishes of gateways that wait for their turn at most.
+const ASKED_MAX: usize = 64;
 /// How often one that follows asks what time it is.
 const CLOCK_EVERY: Duration = Duration::from_millis(200);
 /// The same for one that leads and does not know.
@@ -109,6 +111,8 @@ struct Desk {
     orders: u64,
     /// The wish of a gateway that is being carried out.
     petition: Option<Petition>,
+    /// Those that wait for their turn, with who wishes and its number for it.
+    asked: VecDeque<(ProcessName, u64, Ask)>,
     worlds: Worlds,
     clock: Clock,
 }
@@ -169,6 +173,7 @@ impl Desk {
             loads: BTreeMap::new(),
             orders: 0,
             petition: None,
+            asked: VecDeque::new(),
             worlds: Worlds::new(setup),
             clock,
         };
@@ -211,25 +216,35 @@ impl Desk {
         }
     }
 
-    /// Begins to carry out what a gateway asks, unless something is under way. Only the coordinator that leads answers.
+    /// Takes what a gateway asks, to be carried out after what was asked before. Only the coordinator that leads answers.
     fn take_ask(&mut self, from: ProcessName, number: u64, ask: Ask, tell: &mut impl FnMut(String)) {
-        let Some(roster) = self.core.roster().filter(|_| self.core.leads()).cloned() else { return };
+        if !self.core.leads() {
+            return;
+        }
         if self.calendar.is_sought() {
             return self.answer(&from, number, Err("the coordinator has only just begun; wait a moment".to_owned()));
         }
-        if self.petition.is_some() {
-            return self.answer(&from, number, Err("another change is under way; wait a moment".to_owned()));
+        if self.asked.len() >= ASKED_MAX {
+            return self.answer(&from, number, Err("too many changes are under way; wait a moment".to_owned()));
         }
-        self.orders += 1;
-        let (petition, next) = Petition::new(from, number, ask, &roster, self.orders);
-        self.petition = Some(petition);
-        self.pursue(next, tell);
+        self.asked.push_back((from, number, ask));
         self.carry_on(tell);
     }
 
-    /// Goes on with what a gateway asked, when its world is there.
+    /// Goes on with what a gateway asked, when its world is there, and begins with the next.
     fn carry_on(&mut self, tell: &mut impl FnMut(String)) {
         let Some(roster) = self.core.roster().cloned() else { return };
+        if !self.core.leads() {
+            self.asked.clear();
+        }
+        if self.petition.is_none()
+            && let Some((from, number, ask)) = self.asked.pop_front()
+        {
+            self.orders += 1;
+            let (petition, next) = Petition::new(from, number, ask, &roster, self.orders);
+            self.petition = Some(petition);
+            self.pursue(next, tell);
+        }
         let Some(petition) = &mut self.petition else {
             return self.worlds.keep(roster.worlds());
         };

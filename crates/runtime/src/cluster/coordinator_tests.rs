@@ -73,3 +73,27 @@ fn a_coordinator_that_starts_again_goes_on_with_the_time_of_its_members() {
     let shown = second.calendar_us().unwrap();
     assert!((before..before + SLACK_US).contains(&shown), "{shown} after {before}");
 }
+
+#[test]
+fn what_gateways_ask_at_once_is_carried_out_in_order_and_only_so_much_waits() {
+    let stage = Stage::new("desk-asks");
+    let mut desk = desk(&stage);
+    begin(&mut desk);
+    let ask = |desk: &mut Desk, number: u64, permille: u32| {
+        let mut told = Vec::new();
+        desk.take_ask("g".parse().unwrap(), number, Ask::Speed(permille), &mut |line| told.push(line));
+    };
+    ask(&mut desk, 1, 500);
+    ask(&mut desk, 2, 250);
+    assert!(desk.petition.is_some() && desk.asked.len() == 1, "the second waits");
+    for _ in 0..8 {
+        turn(&mut desk);
+        desk.carry_on(&mut drop);
+    }
+    assert!(desk.petition.is_none() && desk.asked.is_empty());
+    let paces: Vec<u32> =
+        desk.core.roster().unwrap().timeline.as_ref().unwrap().paces().iter().map(|pace| pace.permille).collect();
+    assert_eq!(paces, [1000, 500, 250]);
+    (0..2 * ASKED_MAX as u64).for_each(|number| ask(&mut desk, number, 1000));
+    assert_eq!(desk.asked.len(), ASKED_MAX, "the rest is refused");
+}
