@@ -14,7 +14,7 @@ const CATCH_UP_S: u64 = 2;
 const FALL_PERMILLE: u64 = 30;
 const RISE_PERMILLE: u64 = 100;
 /// Greatest factor by which the pace rises at a time, thousandths.
-const RISE_PERMILLE_MAX: u64 = 1_500;
+const RISE_PERMILLE_MAX: u64 = 4_000;
 
 /// How hard it is for one region to keep up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +44,11 @@ impl Dilation {
     pub fn floor(&self) -> u32 {
         let floor = u64::from(self.ordered) * u64::from(self.slowest.min(1000)) / 1000;
         (floor as u32).max(1)
+    }
+
+    /// True when a region whose ticks take so long keeps up at the lowest pace, so that it will catch up whatever it is behind.
+    pub fn floor_holds(&self, tick_us: u32) -> bool {
+        u64::from(tick_us) * u64::from(self.tick_hz) * u64::from(self.floor()) < 1_000_000_000
     }
 
     /// The pace that should hold next, given how hard each region finds the present one; none when the present one is right.
@@ -124,8 +129,15 @@ mod tests {
     }
 
     #[test]
+    fn the_lowest_pace_holds_ticks_that_are_shorter_than_they_are_apart_at_it() {
+        let law = Dilation { tick_hz: 50, ordered: 1000, present: 1000, slowest: 100 };
+        assert!(law.floor_holds(199_999) && !law.floor_holds(200_000));
+        assert!(!Dilation { slowest: 1000, ..law }.floor_holds(20_000));
+    }
+
+    #[test]
     fn the_smallest_pace_still_rises() {
         let law = Dilation { tick_hz: 60, ordered: 1000, present: 1, slowest: 1 };
-        assert_eq!(law.next([Strain { tick_us: 1_000, behind: 0 }]), Some(2));
+        assert_eq!(law.next([Strain { tick_us: 1_000, behind: 0 }]), Some(4));
     }
 }

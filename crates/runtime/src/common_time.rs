@@ -56,6 +56,11 @@ impl CommonTime {
         horizon.is_some_and(|last| self.due(now) >= last)
     }
 
+    /// Ticks a second in real time.
+    pub(crate) fn tick_hz(&self) -> u32 {
+        self.timeline.as_ref().map_or(1, Timeline::tick_hz)
+    }
+
     /// How fast time passes whenever it does, and how fast it was ordered to, thousandths of real time.
     pub(crate) fn paces(&self) -> (u32, u32) {
         let timeline = self.timeline.as_ref();

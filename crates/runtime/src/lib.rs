@@ -35,6 +35,7 @@ pub mod offset;
 mod open_files;
 mod operator;
 pub mod pace;
+mod patience;
 mod play;
 mod quic;
 pub mod reading;

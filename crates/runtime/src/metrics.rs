@@ -86,6 +86,14 @@ fn render_servers(readings: &[Reading], text: &mut Exposition) {
     text.family("nimbus_node_late_seconds", GAUGE, "How late ticks began over the last seconds.", lateness);
     let skews = readings.iter().zip(&skews).map(|(r, skew)| (format!("node=\"{}\"", r.region.0), skew.as_secs_f64()));
     text.family("nimbus_node_skew_seconds", GAUGE, "How far the server is behind the foremost one.", skews.collect());
+    text.family(
+        "nimbus_node_effort_seconds",
+        GAUGE,
+        "Time for a tick, from waking up until its frames are sent; time dilation goes by it.",
+        nodes(|r| f64::from(r.strain.tick_us) / 1e6),
+    );
+    let behind = nodes(|r| f64::from(r.strain.behind));
+    text.family("nimbus_node_behind_ticks", GAUGE, "Ticks that are due and not run.", behind);
     for (name, help, value) in NODE_COUNTERS {
         text.family(name, COUNTER, help, nodes(value));
     }
@@ -293,6 +301,7 @@ mod tests {
     use crate::links::Links;
     use crate::reading::{Gauge, Sample};
     use crate::servers::GATEWAY;
+    use nimbus_control::Strain;
     use nimbus_model::{RegionId, Tick};
     use std::time::Duration;
 
@@ -302,6 +311,7 @@ mod tests {
         (own.tick, own.epoch) = (Tick(99), 2);
         (own.bodies, own.awake, own.unacknowledged, own.held) = (11, 12, 13, 14);
         (own.late_ticks, own.contacts_dropped, own.game_events_dropped) = (15, 16, 17);
+        own.strain = Strain { tick_us: 18, behind: 19 };
         let c = &mut own.counters;
         (c.ticks_lost, c.arrived, c.left, c.refused, c.grants_deferred) = (21, 22, 23, 24, 25);
         (c.frames_void, c.orders_refused, c.orders_repeated, c.linkages) = (26, 27, 28, 29);

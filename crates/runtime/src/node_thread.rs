@@ -18,6 +18,7 @@ use crate::errand::Errands;
 use crate::handover_log::tell_events;
 use crate::links::{LinkEnd, Links};
 use crate::pace::{Pace, Wake};
+use crate::patience::Patience;
 use crate::play::{Play, tell_game_events};
 use crate::reading::{Began, Gauge, Sample};
 use crate::recording::{HASH_TICKS, Note, RecorderHandle, StateMark};
@@ -25,9 +26,15 @@ use crate::recording::{HASH_TICKS, Note, RecorderHandle, StateMark};
 /// A server that is further behind than this many ticks skips tick numbers, where time cannot slow down; elsewhere it runs
 /// no more of them at a time.
 pub const BEHIND_TICKS_MAX: u64 = 8;
+/// Nor does it run more than take so long: what it has to say, and to hear, does not wait for all that it is behind.
+const WAKE_US: u32 = 20_000;
+/// How often a server looks whether those for whom it waits have spoken.
+const AWAIT_LOOK: Duration = Duration::from_millis(1);
 
-/// Wake-ups over which the effort of a tick is averaged.
+/// Wake-ups over which the effort of a tick is averaged, and for how long they count. Some always do.
 const EFFORT_WAKES: usize = 12;
+const EFFORT_WAKES_MIN: usize = 2;
+const EFFORT_AGE: Duration = Duration::from_millis(300);
 
 /// Most refused statics that are told one by one.
 const REFUSED_TOLD_MAX: usize = 10;
@@ -89,6 +96,7 @@ impl NodeThread {
         let mut seen = self.node.now();
         let mut meter = LoadMeter::default();
         let mut effort = Effort::default();
+        let mut patience = Patience::default();
         self.pace.completed(self.runner, self.node.now());
         while let Some(wake) = self.pace.wait(seen) {
             let (before, began, woke) = (self.node.now(), ThreadTime::now(), clock.now());
@@ -96,11 +104,16 @@ impl NodeThread {
             if !self.listen(wake) || self.errands.is_killed() {
                 break;
             }
+            if wake.due > self.node.now() && self.waits_for_others(&mut patience, clock.now()) {
+                let behind = wake.due.since(self.node.now()) as u32;
+                self.gauge.write(|reading| reading.strain.behind = behind);
+                continue;
+            }
             // Only real time can be late.
             if let Some(woke_us) = woke_us.filter(|_| wake.due > seen) {
                 self.node.wake(woke_us);
             }
-            let left = self.run_due(wake, &clock);
+            let left = self.run_due(wake, effort.tick_us(), &clock);
             if let Some((time, woke_us)) = self.pace.real_time().zip(woke_us) {
                 let now_us = time.world_us();
                 if self.node.now() > before {
@@ -116,8 +129,8 @@ impl NodeThread {
             self.gauge.write(|reading| {
                 reading.observe(&self.node);
                 reading.longest_look = self.errands.longest_look;
-                effort.add(clock.now() - woke, self.node.now().since(before));
-                reading.strain = Strain { tick_us: effort.tick_us(), behind: left as u32 };
+                effort.add(woke, clock.now() - woke, self.node.now().since(before));
+                reading.strain = Strain { tick_us: needed_us(effort.tick_us(), &self.node), behind: left as u32 };
                 if reading.load_wanted {
                     reading.load = meter.report(&self.node).or_else(|| reading.load.take());
                 }
@@ -171,20 +184,41 @@ impl NodeThread {
         true
     }
 
+    /// Rests for a moment if the next tick needs the word of servers that are late, where the world may slow down.
+    fn waits_for_others(&mut self, patience: &mut Patience, now: Duration) -> bool {
+        let Some(time) = self.pace.real_time() else { return false };
+        let Some((between_ticks, is_slow)) = time.waits_for_others() else { return false };
+        let awaited = self.node.awaited(self.node.now().next(), time.world_us(), is_slow);
+        if !patience.waits(awaited, now, between_ticks) {
+            return false;
+        }
+        time.rest(AWAIT_LOOK);
+        self.node.waited(time.world_us());
+        true
+    }
+
+    /// True when a tick needs the word of servers that are late; the next wake-up waits for it.
+    fn lacks_others(&self, tick: Tick) -> bool {
+        let Some(time) = self.pace.real_time() else { return false };
+        let Some((_, is_slow)) = time.waits_for_others() else { return false };
+        self.node.awaited(tick, time.world_us(), is_slow).next().is_some()
+    }
+
     /// Runs ticks that are due, and says how many of them are left. One that is far behind speaks and listens in between.
-    fn run_due(&mut self, wake: Wake, clock: &Clock) -> u64 {
+    fn run_due(&mut self, wake: Wake, tick_us: u32, clock: &Clock) -> u64 {
         let last = self.errands.cap(wake.due);
         let next = self.node.now().next();
         let behind = last.since(next);
-        let skips = self.pace.skips(behind);
-        let due = if skips { last } else { last.min(self.node.now() + BEHIND_TICKS_MAX) };
+        let skips = self.pace.skips(behind, tick_us);
+        let at_once = u64::from(WAKE_US / tick_us.max(1)).clamp(1, BEHIND_TICKS_MAX);
+        let due = if skips { last } else { last.min(self.node.now() + at_once) };
         let awaited = self.errands.awaited(next..=due).filter(|tick| skips && *tick < due);
         let first = if skips { due } else { next };
         for tick in awaited.into_iter().chain((first.0..=due.0).map(Tick)) {
-            if self.pace.is_over() {
+            let before = self.node.now();
+            if self.pace.is_over() || (tick > next && self.lacks_others(tick)) {
                 break;
             }
-            let before = self.node.now();
             self.errands.prepare(&mut self.node);
             let began = clock.now();
             self.node.tick(tick);
@@ -244,27 +278,47 @@ impl NodeThread {
 /// Real time that a server is busy with a tick, over its latest wake-ups.
 #[derive(Debug, Default)]
 struct Effort {
-    /// The latest wake-ups that ran ticks: how long each was busy, and with how many.
-    wakes: VecDeque<(Duration, u64)>,
+    /// The latest wake-ups that ran ticks.
+    wakes: VecDeque<Busy>,
+}
+
+/// A wake-up that ran ticks.
+#[derive(Debug)]
+struct Busy {
+    at: Duration,
+    took: Duration,
+    ticks: u64,
 }
 
 impl Effort {
-    /// A wake-up was busy for so long and ran so many ticks.
-    fn add(&mut self, busy: Duration, ticks: u64) {
+    /// A wake-up at a moment was busy for so long and ran so many ticks.
+    fn add(&mut self, at: Duration, took: Duration, ticks: u64) {
         if ticks == 0 {
             return;
         }
-        self.wakes.push_back((busy, ticks));
-        if self.wakes.len() > EFFORT_WAKES {
+        self.wakes.push_back(Busy { at, took, ticks });
+        let is_old = |oldest: &Busy| oldest.at + EFFORT_AGE < at;
+        while self.wakes.len() > EFFORT_WAKES
+            || (self.wakes.len() > EFFORT_WAKES_MIN && self.wakes.front().is_some_and(is_old))
+        {
             self.wakes.pop_front();
         }
     }
 
     /// Microseconds a tick.
     fn tick_us(&self) -> u32 {
-        let (busy, ticks) = self.wakes.iter().fold((Duration::ZERO, 0), |sum, wake| (sum.0 + wake.0, sum.1 + wake.1));
-        u32::try_from(busy.as_micros() / u128::from(ticks.max(1))).unwrap_or(u32::MAX)
+        let took: Duration = self.wakes.iter().map(|wake| wake.took).sum();
+        let ticks: u64 = self.wakes.iter().map(|wake| wake.ticks).sum();
+        u32::try_from(took.as_micros() / u128::from(ticks.max(1))).unwrap_or(u32::MAX)
     }
+}
+
+/// Time that a tick needs, by that which it takes: as many times more as what is promised for it is shorter than a tick.
+fn needed_us(tick_us: u32, node: &Node) -> u32 {
+    let world = node.world();
+    let tick_ms = 1e3 * world.tick_s();
+    let promised_ms = node.compute_ms_max().unwrap_or(tick_ms);
+    (tick_us as f32 * (tick_ms / promised_ms).max(1.0)) as u32
 }
 
 /// Says on standard error which statics the engine would not have: the world runs on without them.
@@ -307,11 +361,22 @@ mod tests {
         let ms = Duration::from_millis;
         let mut effort = Effort::default();
         assert_eq!(effort.tick_us(), 0);
-        effort.add(ms(900), 0);
-        effort.add(ms(3), 1);
-        effort.add(ms(9), 3);
+        effort.add(ms(0), ms(900), 0);
+        effort.add(ms(900), ms(3), 1);
+        effort.add(ms(910), ms(9), 3);
         assert_eq!(effort.tick_us(), 3_000, "a look without a tick does not count");
-        (0..EFFORT_WAKES).for_each(|_| effort.add(ms(50), 1));
+        (0..EFFORT_WAKES as u64).for_each(|i| effort.add(ms(920 + 17 * i), ms(50), 1));
         assert_eq!(effort.tick_us(), 50_000);
+    }
+
+    #[test]
+    fn effort_forgets_what_is_old_but_never_all() {
+        let ms = Duration::from_millis;
+        let mut effort = Effort::default();
+        (0..4).for_each(|i| effort.add(ms(100 * i), ms(120), 1));
+        effort.add(ms(601), ms(12), 1);
+        assert_eq!(effort.tick_us(), 66_000, "what was 300 ms ago counts no more");
+        effort.add(ms(9_000), ms(8), 1);
+        assert_eq!(effort.tick_us(), 10_000);
     }
 }

@@ -101,6 +101,13 @@ impl RealTimeState {
         self.done.values().min().map(|slowest| *slowest + HELD_TICKS)
     }
 
+    /// What the pace is decided by.
+    fn law(&self) -> control::Dilation {
+        let (present, ordered) = self.paces();
+        let tick_hz = self.common.as_ref().map_or_else(|| self.timeline.hz(), CommonTime::tick_hz);
+        control::Dilation { tick_hz, ordered, present, slowest: self.slowest_permille }
+    }
+
     /// The pace, and what was asked for, thousandths of real time.
     fn paces(&self) -> (u32, u32) {
         let own = || (self.timeline.pace_permille(), self.timeline.speed_permille());
@@ -144,21 +151,40 @@ impl RealTime {
         self.changed.notify_all();
     }
 
-    /// True when a server that is so many ticks behind is to skip some: only where time cannot slow down, or no further.
-    pub fn skips(&self, behind: u64) -> bool {
+    /// True when a server that is so many ticks behind, and whose ticks take so long, is to skip some: where time may not
+    /// slow down, or has slowed down as far as it may and the server still cannot keep up.
+    pub fn skips(&self, behind: u64, tick_us: u32) -> bool {
         let state = self.lock();
-        let (pace, asked) = state.paces();
-        let floor = asked * state.slowest_permille.min(1000) / 1000;
-        behind >= BEHIND_TICKS_MAX && (pace <= floor || behind >= SKIPS_ANYWAY_TICKS)
+        let law = state.law();
+        let is_hopeless = law.present <= law.floor() && !law.floor_holds(tick_us);
+        let may_slow_down = law.slowest < 1000;
+        behind >= BEHIND_TICKS_MAX && (!may_slow_down || is_hopeless || behind >= SKIPS_ANYWAY_TICKS)
+    }
+
+    /// How far ticks are apart at present, and whether the world is slowed down, where servers wait for each other between
+    /// processes because it may be; none elsewhere. Within one process time itself waits.
+    pub fn waits_for_others(&self) -> Option<(Duration, bool)> {
+        let state = self.lock();
+        let law = state.law();
+        let ticks_per_s = f64::from(law.tick_hz.max(1)) * f64::from(law.present.max(1)) / 1000.0;
+        let waits = state.common.is_some() && law.slowest < 1000;
+        waits.then(|| (Duration::from_secs_f64(1.0 / ticks_per_s), law.present < law.ordered))
+    }
+
+    /// Sleeps for so long, unless the run ends.
+    pub fn rest(&self, longest: Duration) {
+        let (mut state, until) = (self.lock(), self.clock.now() + longest);
+        while !state.stopped && self.clock.now() < until {
+            let left = until.saturating_sub(self.clock.now());
+            state = sleep(&self.changed, state, left);
+        }
     }
 
     /// Decides how fast time passes from now on, by how hard each server finds the present pace.
     pub(crate) fn dilate(&self, strains: impl IntoIterator<Item = control::Strain>) {
         let mut state = self.lock();
-        let (slowest, now) = (state.slowest_permille, self.clock.now());
+        let (law, now) = (state.law(), self.clock.now());
         let timeline = &mut state.timeline;
-        let (ordered, present) = (timeline.speed_permille(), timeline.pace_permille());
-        let law = control::Dilation { tick_hz: timeline.hz(), ordered, present, slowest };
         if let Some(next) = law.next(strains).filter(|_| !timeline.is_paused()) {
             timeline.hold(next, now);
             self.changed.notify_all();
@@ -361,10 +387,10 @@ impl Pace {
         }
     }
 
-    /// True when a server that is so many ticks behind is to skip some.
-    pub fn skips(&self, behind: u64) -> bool {
+    /// True when a server that is so many ticks behind, and whose ticks take so long, is to skip some.
+    pub fn skips(&self, behind: u64, tick_us: u32) -> bool {
         match self {
-            Pace::RealTime(real_time) => real_time.skips(behind),
+            Pace::RealTime(real_time) => real_time.skips(behind, tick_us),
             Pace::LockStep(_) => false,
         }
     }
@@ -496,11 +522,12 @@ mod tests {
     #[test]
     fn ticks_are_skipped_only_where_time_cannot_slow_down() {
         let pace = RealTime::start(Tick(0), 60, 500);
-        assert!(!pace.skips(BEHIND_TICKS_MAX) && pace.skips(SKIPS_ANYWAY_TICKS));
+        assert!(!pace.skips(BEHIND_TICKS_MAX, 40_000) && pace.skips(SKIPS_ANYWAY_TICKS, 40_000));
         pace.dilate([control::Strain { tick_us: 900_000, behind: 0 }]);
         assert_eq!(pace.shown(), Shown { paused: false, speed: 1.0, dilation: 0.5 });
-        assert!(pace.skips(BEHIND_TICKS_MAX) && !pace.skips(BEHIND_TICKS_MAX - 1));
-        assert!(RealTime::start(Tick(0), 60, 1000).skips(BEHIND_TICKS_MAX));
+        assert!(pace.skips(BEHIND_TICKS_MAX, 40_000) && !pace.skips(BEHIND_TICKS_MAX - 1, 40_000));
+        assert!(!pace.skips(BEHIND_TICKS_MAX, 30_000), "it catches up at this pace");
+        assert!(RealTime::start(Tick(0), 60, 1000).skips(BEHIND_TICKS_MAX, 1_000));
     }
 
     #[test]

@@ -122,6 +122,7 @@ impl Reading {
             counters: self.counters,
             unacknowledged: self.unacknowledged as u32,
             held: self.held as u32,
+            strain: (self.strain.tick_us, self.strain.behind),
             late_ticks: self.late_ticks,
             contacts_dropped: self.contacts_dropped,
             game_events_dropped: self.game_events_dropped,
@@ -140,6 +141,7 @@ impl Reading {
         (self.bodies, self.awake) = (shown.bodies as usize, shown.awake as usize);
         (self.counters, self.late_ticks) = (shown.counters, shown.late_ticks);
         (self.unacknowledged, self.held) = (shown.unacknowledged as usize, shown.held as usize);
+        self.strain = Strain { tick_us: shown.strain.0, behind: shown.strain.1 };
         self.contacts_dropped = shown.contacts_dropped;
         self.game_events_dropped = shown.game_events_dropped;
         shown.samples.into_iter().for_each(|sample| self.add_sample(sample));
@@ -192,6 +194,8 @@ pub struct Shown {
     pub unacknowledged: u32,
     /// Items that wait for their turn.
     pub held: u32,
+    /// Microseconds that a tick takes, and ticks that are due and not done.
+    pub strain: (u32, u32),
     /// Ticks that began more than one tick too late.
     pub late_ticks: u64,
     /// Touches that nobody took in time.
