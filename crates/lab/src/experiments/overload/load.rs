@@ -14,8 +14,12 @@ const SHARE: f32 = 0.15;
 /// Where the boxes are, metres: so far from the boundary, and so far below the pairs.
 const APART: f32 = 350.0;
 const BELOW: f32 = -100.0;
-/// Half the length of a floor.
-const FLOOR_HALF: f32 = 80.0;
+/// Ground for each box, square metres: so much that boxes lie apart and their cost grows with their number alone.
+const BOX_AREA: f32 = 3.0;
+/// Most boxes a region. Their floor still ends far from the boundary.
+pub(super) const BODIES_MAX: u32 = 80_000;
+/// From the outermost box to the edge of its floor.
+const EDGE: f32 = 6.0;
 /// Boxes begin to fall at this tick, when floors have been laid, and all within so many seconds of the world.
 const BEGINS: Tick = Tick(180);
 const WITHIN_S: f32 = 1.0;
@@ -44,7 +48,8 @@ impl Load {
         let boxed = BodyDesc { can_sleep: false, ..BodyDesc::dynamic(Shape::cuboid(BOX_HALF, BOX_HALF, BOX_HALF)) };
         for side in [-1.0, 1.0] {
             let middle = Vec3::new(side * APART, BELOW + 1.0, 0.0);
-            let room = Vec3::new(FLOOR_HALF - 6.0, 0.5, FLOOR_HALF - 6.0);
+            let half = Load::boxes_half(bodies);
+            let room = Vec3::new(half, 0.5, half);
             world.injections.push(Injection {
                 volume: Aabb::around(middle, room),
                 per_second: bodies as f32 / WITHIN_S,
@@ -59,18 +64,36 @@ impl Load {
         Ok(Load { pairs, expected, bodies })
     }
 
+    /// Half the length of the ground on which so many boxes lie.
+    fn boxes_half(bodies: u32) -> f32 {
+        (bodies as f32 * BOX_AREA).sqrt() / 2.0
+    }
+
     /// The floors, to be laid while the world runs, so that they can be taken away.
-    pub(super) fn floors() -> [StaticSpawn; 2] {
+    pub(super) fn floors(&self) -> [StaticSpawn; 2] {
+        let half = Load::boxes_half(self.bodies) + EDGE;
         [-1.0, 1.0].map(|side| {
-            StaticSpawn::new(
-                Shape::cuboid(FLOOR_HALF, 0.5, FLOOR_HALF),
-                Pose::at(Vec3::new(side * APART, BELOW - 0.5, 0.0)),
-            )
+            let middle = Vec3::new(side * APART, BELOW - 0.5, 0.0);
+            StaticSpawn::new(Shape::cuboid(half, 0.5, half), Pose::at(middle))
         })
     }
 
     /// Boxes and balls in all.
     pub(super) fn bodies(&self) -> usize {
         2 * self.bodies as usize + self.pairs.world.bodies.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_number_of_boxes_lies_far_from_the_boundary_and_equally_close() {
+        for bodies in [1_000, BODIES_MAX] {
+            let half = Load::boxes_half(bodies);
+            assert!(APART - half - EDGE > 90.0, "{bodies}: {half}");
+            assert!((4.0 * half * half / bodies as f32 - BOX_AREA).abs() < 1e-3);
+        }
     }
 }

@@ -7,13 +7,15 @@ use nimbus_node::Factor;
 use nimbus_wire::client::{Overlay, StaticSpawn, TouchesOf};
 use std::time::{Duration, Instant};
 
-use super::load::Load;
+use super::load::{BODIES_MAX, Load};
 use crate::cluster_run::{ClusterRun, pause};
 use crate::experiment::LabError;
 use crate::experiments::seam::run::{Seen, Viewer};
 
-/// Boxes a region with which it is found how the cost of a tick grows with them.
-const CALIBRATION_BODIES: [u32; 2] = [2_000, 6_000];
+/// Boxes a region with which it is found what they cost. How the cost grows is found with a second number, which by the
+/// first makes this share of the load: caches matter, so it is not to be far below.
+const CALIBRATION_BODIES: u32 = 2_000;
+const CALIBRATION_SHARE: f64 = 0.6;
 /// Ticks after the world began anew at which boxes have settled and figures, which are about the latest 300 ticks, speak of
 /// them only.
 const SETTLED_TICKS: f64 = 560.0;
@@ -70,17 +72,24 @@ pub(super) struct Outcome {
 
 /// Boxes a region that make a tick take so many times its length, by the power of their number with which it grows.
 pub(super) fn calibrate(load: f64) -> Result<u32, LabError> {
-    let mut shares = [0.0; 2];
-    for (bodies, share) in CALIBRATION_BODIES.into_iter().zip(&mut shares) {
-        let some = Load::new(bodies, 1.0)?;
-        let (cluster, mut viewer, _) = begin(&some, Case::ALL[0])?;
-        let end = tick(&cluster) + SETTLED_TICKS;
-        viewer.until(&cluster, "boxes to settle", |_| tick(&cluster) >= end)?;
-        *share = tick_share(&cluster);
-    }
-    bodies_for(MORE * load, CALIBRATION_BODIES.map(f64::from), shares).ok_or_else(|| {
-        LabError::Failed(format!("ticks of {CALIBRATION_BODIES:?} boxes take {shares:?} of their length"))
-    })
+    let some = CALIBRATION_BODIES;
+    let share_of_some = settled_share(some)?;
+    let more = (CALIBRATION_SHARE * load / share_of_some * f64::from(some)) as u32;
+    let more = more.clamp(2 * some, BODIES_MAX / 2);
+    let shares = [share_of_some, settled_share(more)?];
+    let bodies = bodies_for(MORE * load, [some, more].map(f64::from), shares);
+    bodies
+        .map(|bodies| bodies.min(BODIES_MAX))
+        .ok_or_else(|| LabError::Failed(format!("ticks of {some} and {more} boxes take {shares:?} of their length")))
+}
+
+/// Time that a tick takes with so many boxes a region at rest, by its length.
+fn settled_share(bodies: u32) -> Result<f64, LabError> {
+    let load = Load::new(bodies, 1.0)?;
+    let (cluster, mut viewer, _) = begin(&load, Case::ALL[0])?;
+    let end = tick(&cluster) + SETTLED_TICKS;
+    viewer.until(&cluster, "boxes to settle", |_| tick(&cluster) >= end)?;
+    Ok(tick_share(&cluster))
 }
 
 /// The number at which a quantity that grows with a power of it reaches a value; none when it does not grow.
@@ -118,12 +127,16 @@ pub(super) fn run(case: &Case, load: &Load, seconds: u64) -> Result<Outcome, Lab
         seen.lost = seen.bodies.saturating_sub(count.present.len());
         seen.doubled = count.doubled.len();
     }
+    viewer.client.take_answers();
     for floor in floors {
         viewer.say(|client| client.despawn(floor))?;
     }
     let gone = Instant::now();
     loop {
         viewer.listen();
+        if let Some(why) = viewer.client.take_answers().into_iter().find_map(|answer| answer.outcome.err()) {
+            return Err(LabError::Failed(format!("a floor cannot be taken away: {why}")));
+        }
         let now = dilation(&cluster);
         seen.dilations.push([passed(began), now]);
         seen.back_s = passed(gone);
@@ -163,7 +176,7 @@ fn begin(load: &Load, case: Case) -> Result<(ClusterRun, Viewer, Vec<Nid>), LabE
     viewer.until(&cluster, "the world to begin anew", |viewer| viewer.client.era() == Some(2))?;
     viewer.client.take_answers();
     let mut floors = Vec::new();
-    for floor in Load::floors() {
+    for floor in load.floors() {
         floors.extend(lay(&cluster, &mut viewer, &floor)?);
     }
     Ok((cluster, viewer, floors))
