@@ -29,6 +29,9 @@ const WINDOW_BYTES_MAX: usize = 1 << 20;
 /// Bytes that a sender keeps until they are acknowledged.
 const SEND_BYTES: u64 = 1 << 20;
 
+/// Bytes that may be under way on a connection whatever is lost.
+const UNDER_WAY_BYTES_MIN: u64 = 1 << 20;
+
 /// Bytes of datagrams that wait, at each end.
 pub(crate) const DATAGRAM_BYTES: usize = 256 << 10;
 
@@ -96,7 +99,7 @@ fn transport(ordered_streams: u32, window: u32) -> TransportConfig {
         .stream_receive_window(VarInt::from_u32(window / 2))
         .receive_window(VarInt::from_u32(window))
         .send_window(SEND_BYTES)
-        .congestion_controller_factory(Arc::new(WindowFloor { floor: WINDOW_BYTES_MIN as u64 }))
+        .congestion_controller_factory(Arc::new(WindowFloor { floor: UNDER_WAY_BYTES_MIN }))
         .datagram_receive_buffer_size(Some(DATAGRAM_BYTES))
         .datagram_send_buffer_size(DATAGRAM_BYTES);
     config
