@@ -31,7 +31,7 @@ fn a_burst_is_shared_by_idle_nodes_and_gathered_again() {
     let world = MARBLES.replace("count = 2", "count = 1").replace("[10, 1, 4]", "[60, 1, 40]");
     // They come to rest after some twenty seconds.
     let world = world.replace("velocity = [2.0", "linear_damping = 0.15\nvelocity = [2.0");
-    let head = "regions = 1\nspare = 2\nbalance = true\nbudget_ms = 3\n".to_owned();
+    let head = "regions = 1\nspare = 2\nbalance = true\nbudget_ms = 1\n".to_owned();
     let (coordinators, nodes, relayed) = (1, 3, false);
     let plan = Plan { name: "burst", world: Some(&world), head, coordinators, nodes, relayed, arguments: &[] };
     let mut cluster = Cluster::start(&plan, Free::default());

@@ -17,7 +17,7 @@ use crate::clock::Clock;
 use crate::errand::Errands;
 use crate::handover_log::tell_events;
 use crate::links::{LinkEnd, Links};
-use crate::pace::{Pace, Wake};
+use crate::pace::{Pace, RealTime, Wake};
 use crate::patience::Patience;
 use crate::play::{Play, tell_game_events};
 use crate::reading::{Began, Gauge, Sample};
@@ -126,11 +126,12 @@ impl NodeThread {
             self.note_progress();
             self.tell_contacts();
             tell_game_events(&mut self.node, self.play.as_ref(), &self.gauge);
+            effort.add(woke, clock.now() - woke, self.node.now().since(before));
+            let needed_us = self.needed_us(effort.tick_us());
             self.gauge.write(|reading| {
                 reading.observe(&self.node);
                 reading.longest_look = self.errands.longest_look;
-                effort.add(woke, clock.now() - woke, self.node.now().since(before));
-                reading.strain = Strain { tick_us: needed_us(effort.tick_us(), &self.node), behind: left as u32 };
+                reading.strain = Strain { tick_us: needed_us, behind: left as u32 };
                 if reading.load_wanted {
                     reading.load = meter.report(&self.node).or_else(|| reading.load.take());
                 }
@@ -195,6 +196,15 @@ impl NodeThread {
         time.rest(AWAIT_LOOK);
         self.node.waited(time.world_us());
         true
+    }
+
+    /// Time that a tick needs, by that which it takes. Between processes it is as many times more as what is promised for it is
+    /// shorter than a tick; within one, others wait for it.
+    fn needed_us(&self, tick_us: u32) -> u32 {
+        let waits = self.pace.real_time().and_then(RealTime::waits_for_others);
+        let Some(promised_ms) = waits.and_then(|_| self.node.compute_ms_max()) else { return tick_us };
+        let tick_ms = 1e3 * self.node.world().tick_s();
+        (tick_us as f32 * (tick_ms / promised_ms).max(1.0)) as u32
     }
 
     /// True when a tick needs the word of servers that are late; the next wake-up waits for it.
@@ -311,14 +321,6 @@ impl Effort {
         let ticks: u64 = self.wakes.iter().map(|wake| wake.ticks).sum();
         u32::try_from(took.as_micros() / u128::from(ticks.max(1))).unwrap_or(u32::MAX)
     }
-}
-
-/// Time that a tick needs, by that which it takes: as many times more as what is promised for it is shorter than a tick.
-fn needed_us(tick_us: u32, node: &Node) -> u32 {
-    let world = node.world();
-    let tick_ms = 1e3 * world.tick_s();
-    let promised_ms = node.compute_ms_max().unwrap_or(tick_ms);
-    (tick_us as f32 * (tick_ms / promised_ms).max(1.0)) as u32
 }
 
 /// Says on standard error which statics the engine would not have: the world runs on without them.
