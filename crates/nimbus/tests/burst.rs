@@ -7,6 +7,7 @@
 mod support;
 
 use serde_json::Value;
+use std::time::{Duration, Instant};
 use support::{Cluster, Free, MARBLES, Plan};
 
 /// The ids of bodies that two servers have, and how many there are in all.
@@ -26,18 +27,32 @@ fn busy(world: &Value) -> usize {
     world["nodes"].as_array().unwrap().iter().filter(|node| node["bodies"].as_u64().unwrap() > 0).count()
 }
 
-#[test]
-fn a_burst_is_shared_by_idle_nodes_and_gathered_again() {
+/// Budgets of a tick, milliseconds. How dear the world is depends on the machine: on a fast one two servers hold it within a
+/// budget at which a slow one needs all three, and which it is back within once all lies still.
+const BUDGETS_MS: [u32; 3] = [3, 2, 1];
+/// So long after the marbles were let go they are as dear as they will be.
+const DEAR: Duration = Duration::from_secs(15);
+
+/// A world that begins on one server and is shared by three; none if two hold it within this budget.
+fn shared_by_three(budget_ms: u32) -> Option<Cluster> {
     let world = MARBLES.replace("count = 2", "count = 1").replace("[10, 1, 4]", "[60, 1, 40]");
     // They come to rest after some twenty seconds.
     let world = world.replace("velocity = [2.0", "linear_damping = 0.15\nvelocity = [2.0");
-    let head = "regions = 1\nspare = 2\nbalance = true\nbudget_ms = 1\n".to_owned();
+    let head = format!("regions = 1\nspare = 2\nbalance = true\nbudget_ms = {budget_ms}\n");
     let (coordinators, nodes, relayed) = (1, 3, false);
     let plan = Plan { name: "burst", world: Some(&world), head, coordinators, nodes, relayed, arguments: &[] };
     let mut cluster = Cluster::start(&plan, Free::default());
     let begun = cluster.until_world("the world on one server", |world| world["bodies"] == 2_400);
     assert_eq!((begun["nodes"].as_array().unwrap().len(), busy(&begun)), (3, 1), "{begun}");
-    cluster.until_world("two idle servers to help", |world| busy(world) == 3);
+    let until = Instant::now() + DEAR;
+    let world = cluster.until_world("idle servers to help", |world| busy(world) == 3 || Instant::now() > until);
+    (busy(&world) == 3).then_some(cluster)
+}
+
+#[test]
+fn a_burst_is_shared_by_idle_nodes_and_gathered_again() {
+    let shared = BUDGETS_MS.into_iter().find_map(shared_by_three);
+    let mut cluster = shared.expect("a world that is too dear for two servers is shared by three");
     cluster.until_protected("coordinator-0");
     assert_eq!(count(&mut cluster), (0, 2_400));
     let helper = cluster.server_of("r1");
