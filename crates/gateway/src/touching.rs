@@ -33,7 +33,7 @@ impl Touching {
         self.listeners.remove(&client);
     }
 
-    /// What has to be heard for everybody who listens.
+    /// What regions have to tell for all clients that listen.
     pub(crate) fn wanted(&self) -> WantedTouches {
         let named = |of: &TouchesOf| match of {
             TouchesOf::Bodies(nids) => Some(nids.clone()),

@@ -1,7 +1,7 @@
 //! Which neighbours a server should hear of before it runs on, where its world may slow down.
 //!
-//! A server that is late by the common clock says late what it gives away and what comes near. Whoever runs on without it
-//! meets bodies where they were. So a shell whose world may slow down asks before each tick whose word that tick still
+//! A server that is late by the common clock says late what it gives away and what comes near. A neighbour that runs on without
+//! it meets bodies where they were. So a shell whose world may slow down asks before each tick whose word that tick still
 //! needs, and waits for it for a while. Links that are slow are another matter: what comes over them is late at every tick,
 //! and was sent in time.
 

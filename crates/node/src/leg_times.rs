@@ -71,7 +71,7 @@ impl Node {
         self.measure(Factor::Compute, us);
     }
 
-    /// The longest that a wake-up may compute before it sends, milliseconds of world time; none where nobody waits for it.
+    /// The longest that a wake-up may compute before it sends, milliseconds of world time; none where there are no neighbours.
     pub fn compute_ms_max(&self) -> Option<f32> {
         self.is_measured().then(|| self.horizon.compute_ms_max())
     }

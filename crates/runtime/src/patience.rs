@@ -14,13 +14,14 @@ const WAIT_TICKS: u32 = 2;
 pub(crate) struct Patience {
     /// Since when it waits; none while it does not.
     since: Option<Duration>,
-    /// Neighbours that it has waited for in vain, with their latest tick: it does not wait for them again before they have
-    /// said more.
+    /// Neighbours that it has waited for in vain, with the tick up to which they had said everything: it does not wait for
+    /// them again before they have said more.
     given_up: BTreeMap<RegionId, Tick>,
 }
 
 impl Patience {
-    /// Whether to wait a moment more for these neighbours, given by their latest ticks, while ticks are so far apart.
+    /// Whether to wait a moment more for these neighbours, each with the tick up to which it has said everything, while ticks
+    /// are so far apart.
     pub(crate) fn waits(
         &mut self,
         awaited: impl Iterator<Item = (RegionId, Tick)>,

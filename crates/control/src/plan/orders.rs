@@ -39,7 +39,7 @@ impl Plan<'_> {
             return Err(OrderError::NotStarted);
         }
         let ahead = match order {
-            // Nobody prepares for these.
+            // Servers have nothing to prepare for these.
             Order::Statics(_) => self.announced_ahead() / 2,
             _ => self.announced_ahead(),
         };

@@ -33,11 +33,13 @@ pub(super) struct Load {
     /// When each pair meets on one server.
     pub(super) expected: Vec<u64>,
     bodies: u32,
+    /// Where boxes are: on which sides of the boundary.
+    sides: &'static [f32],
 }
 
 impl Load {
-    /// So many boxes in each region, and pairs that meet during an overload of so many seconds.
-    pub(super) fn new(bodies: u32, seconds: f32) -> Result<Load, LabError> {
+    /// So many boxes in each region on these sides of the boundary, and pairs that meet during an overload of so many seconds.
+    pub(super) fn new(bodies: u32, sides: &'static [f32], seconds: f32) -> Result<Load, LabError> {
         let mut pairs = Pairs::new(PAIRS, seconds * 60.0 * SHARE, SEED);
         // Boxes are far from the pairs, so these meet as if they were alone.
         let expected = pairs.alone()?;
@@ -46,7 +48,7 @@ impl Load {
         world.gravity = Vec3::new(0.0, -9.81, 0.0);
         world.kill_box.min.y = BELOW - 2.0;
         let boxed = BodyDesc { can_sleep: false, ..BodyDesc::dynamic(Shape::cuboid(BOX_HALF, BOX_HALF, BOX_HALF)) };
-        for side in [-1.0, 1.0] {
+        for side in sides {
             let middle = Vec3::new(side * APART, BELOW + 1.0, 0.0);
             let half = Load::boxes_half(bodies);
             let room = Vec3::new(half, 0.5, half);
@@ -61,7 +63,7 @@ impl Load {
                 choices: vec![Choice { weight: 1, body: boxed.clone() }],
             });
         }
-        Ok(Load { pairs, expected, bodies })
+        Ok(Load { pairs, expected, bodies, sides })
     }
 
     /// Half the length of the ground on which so many boxes lie.
@@ -70,17 +72,18 @@ impl Load {
     }
 
     /// The floors, to be laid while the world runs, so that they can be taken away.
-    pub(super) fn floors(&self) -> [StaticSpawn; 2] {
+    pub(super) fn floors(&self) -> Vec<StaticSpawn> {
         let half = Load::boxes_half(self.bodies) + EDGE;
-        [-1.0, 1.0].map(|side| {
+        let floor = |side: &f32| {
             let middle = Vec3::new(side * APART, BELOW - 0.5, 0.0);
             StaticSpawn::new(Shape::cuboid(half, 0.5, half), Pose::at(middle))
-        })
+        };
+        self.sides.iter().map(floor).collect()
     }
 
     /// Boxes and balls in all.
     pub(super) fn bodies(&self) -> usize {
-        2 * self.bodies as usize + self.pairs.world.bodies.len()
+        self.sides.len() * self.bodies as usize + self.pairs.world.bodies.len()
     }
 }
 

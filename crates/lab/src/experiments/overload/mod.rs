@@ -38,7 +38,7 @@ fn run(options: &Options, progress: &mut Progress<'_>) -> Result<Report, LabErro
     let mut results: Vec<(Case, Outcome)> = Vec::new();
     for case in Case::ALL {
         let seconds = if case.slowest < 1.0 { seconds } else { 10 };
-        let load = Load::new(bodies, seconds as f32)?;
+        let load = Load::new(bodies, case.sides, seconds as f32)?;
         results.push((case, run::run(&case, &load, seconds)?));
         progress(0.2 + 0.8 * results.len() as f32 / Case::ALL.len() as f32);
     }

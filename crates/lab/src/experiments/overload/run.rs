@@ -31,6 +31,9 @@ const LAY_TRIES: u32 = 10;
 const BACK_S_MAX: f64 = 30.0;
 const TICK_HZ: f64 = 60.0;
 
+/// Both sides of the boundary.
+const BOTH: [f32; 2] = [-1.0, 1.0];
+
 /// What is tried.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Case {
@@ -38,13 +41,16 @@ pub(super) struct Case {
     /// Least share of real time to which the world may slow down.
     pub(super) slowest: f32,
     backups: bool,
+    /// Which servers have more than they hold: those on these sides of the boundary.
+    pub(super) sides: &'static [f32],
 }
 
 impl Case {
-    pub(super) const ALL: [Case; 3] = [
-        Case { name: "without backups", slowest: 0.05, backups: false },
-        Case { name: "with backups", slowest: 0.05, backups: true },
-        Case { name: "time dilation forbidden", slowest: 1.0, backups: false },
+    pub(super) const ALL: [Case; 4] = [
+        Case { name: "without backups", slowest: 0.05, backups: false, sides: &BOTH },
+        Case { name: "with backups", slowest: 0.05, backups: true, sides: &BOTH },
+        Case { name: "one server alone", slowest: 0.05, backups: false, sides: &[-1.0] },
+        Case { name: "time dilation forbidden", slowest: 1.0, backups: false, sides: &BOTH },
     ];
 }
 
@@ -85,7 +91,7 @@ pub(super) fn calibrate(load: f64) -> Result<u32, LabError> {
 
 /// Time that a tick takes with so many boxes a region at rest, by its length.
 fn settled_share(bodies: u32) -> Result<f64, LabError> {
-    let load = Load::new(bodies, 1.0)?;
+    let load = Load::new(bodies, &BOTH, 1.0)?;
     let (cluster, mut viewer, _) = begin(&load, Case::ALL[0])?;
     let end = tick(&cluster) + SETTLED_TICKS;
     viewer.until(&cluster, "boxes to settle", |_| tick(&cluster) >= end)?;
